@@ -31,7 +31,7 @@ check: $(VENV)/dev-installed ## format, lint, types, import contracts, tests und
 	$(BIN)/coverage erase
 	$(BIN)/python -m pytest -q $(SPREAD) --cov --cov-report=
 	$(BIN)/coverage report --include='hub/*,checkpoint/*,$(SCHEMAS)' --skip-covered --fail-under=100
-	$(BIN)/coverage report --include='agents/*' --skip-covered --fail-under=95
+	$(BIN)/coverage report --include='agents/*,service/*' --skip-covered --fail-under=95
 	$(BIN)/coverage report --skip-covered --fail-under=95
 
 format: $(VENV)/dev-installed

@@ -9,7 +9,7 @@ import pytest
 from stagepost.workflows import StepContext
 
 ROOT = Path(__file__).parents[2]
-LAYERS = ("agents", "workflows", "checkpoint", "hub")
+LAYERS = ("service", "agents", "workflows", "checkpoint", "hub")
 PUBLIC = frozenset({"errors", "testing", "models", "patterns"})
 OF_TUPLES = frozenset({"_replace", "_asdict", "_fields", "_make"})  # public, whatever they look like
 

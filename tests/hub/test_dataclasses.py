@@ -20,7 +20,7 @@ from stagepost._dataclasses import dataclass
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
-LAYERS = ("hub", "checkpoint", "workflows", "agents")
+LAYERS = ("hub", "checkpoint", "workflows", "agents", "service")
 GENERATED = ("__init__", "__repr__", "__eq__", "__hash__", "__dataclass_fields__")
 
 

@@ -8,7 +8,7 @@ import anyio
 from anyio import fail_after
 from tests.workflows._words import PATIENCE
 
-from stagepost.checkpoint import Commit, Lease, MemoryStore, NewWait, StoredWait
+from stagepost.checkpoint import Commit, Keep, Lease, MemoryStore, NewWait, StoredWait
 from stagepost.hub import Event
 from stagepost.workflows import Pattern, Runner, State
 
@@ -74,6 +74,7 @@ async def live(
     run_id: str = "r1",
     outside: Helper | None = None,
     deps: object = None,
+    keep: Keep = Keep.RESULT,
 ) -> State | None:
     """One life of a process: start the run or go on with it, until the store dies (None) or the run ends."""
     result: State | None = None
@@ -90,7 +91,9 @@ async def live(
     with fail_after(PATIENCE):
         async with (
             store,
-            Runner(store, workflows=[workflow], grace=0, max_attempts=None, observer=outside, deps=deps) as runner,
+            Runner(
+                store, workflows=[workflow], grace=0, max_attempts=None, observer=outside, deps=deps, keep=keep
+            ) as runner,
             anyio.create_task_group() as group,
         ):
             group.start_soon(work, runner, group.cancel_scope)

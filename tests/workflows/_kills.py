@@ -140,6 +140,39 @@ async def recovered_copy(folder: Path, name: str, copy: Path) -> Recovered:
     return Recovered(results[name], await left_behind(copy, name), lines(copy / "notes"), lines(copy / "effects"))
 
 
+@dataclass(frozen=True)
+class Forks:
+    """Forks of a run that was left open, and it itself before and after that.
+
+    Attributes:
+        results: What they ended with, by the number of the history that they were forked at.
+        before: The run as it was left.
+        after: The run when they had ended.
+    """
+
+    results: Mapping[int | None, Mapping[str, object]]
+    before: Snapshot
+    after: Snapshot
+
+
+async def forks_of(folder: Path, name: str, copy: Path, most: int) -> Forks:
+    """Forks of a run where it stands and, if it keeps all, at its first number, its last one, and some in between."""
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("*-shm"))
+    made = all_specimens(Lines(copy / "notes"), Lines(copy / "effects"))
+    outside, store = Outside("forker"), SqliteStore(copy / "runs.db", durability="process")
+    async with running(store, made[name].workflow, observer=outside) as runner, anyio.create_task_group() as group:
+        before = await store.load(name)
+        last = len((await store.history(name, limit=10_000)).items)
+        numbers = [None, *range(1, last + 1)] if last <= most else [None, *range(1, last, last // most), last]
+        runs = {at: await runner.fork(name, at=at, run_id=f"{name}-{at}", effects="again") for at in numbers}
+        group.start_soon(outside.serve, runner, {run.id for run in runs.values()})
+        results = {at: await run.result() for at, run in runs.items()}
+        assert not await store.check()
+        after = await store.load(name)
+        group.cancel_scope.cancel()
+    return Forks(results, before, after)
+
+
 async def uninterrupted(name: str) -> Oracle:
     """A run that nobody kills."""
     notes, effects, outside = list[str](), list[str](), Outside("victim")

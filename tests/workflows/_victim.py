@@ -1,7 +1,8 @@
 """A process that works on runs until it kills itself with SIGKILL, at a point that its arguments name.
 
-    python -m tests.workflows._victim FOLDER NAME POINT N [recover]
+    python -m tests.workflows._victim FOLDER NAME POINT N [recover | fork]
 
+With ``fork`` it forks the run NAME at version 3 as ``fork``. Its runs keep all if POINT is after a commit.
 NAME is a specimen, ``all`` of those that do not wait, or ``every``. The counter is of the store's batches, or for
 ``acknowledged`` of its commits; with N 0 it does not kill itself. Every step appends its path to FOLDER/notes, every
 acknowledged end of a step or item its path to FOLDER/ended, every effect its path to FOLDER/effects, every answer that
@@ -12,9 +13,9 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 from tests.workflows._specimens import specimens
@@ -25,6 +26,7 @@ from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 from stagepost.hub import Event, MultiObserver
 from stagepost.workflows import ItemEnded, Runner, StepEnded
 
+KEEPING: Mapping[str, Literal["all"]] = {"after the commit": "all", "acknowledged": "all"}
 POINTS = ("before the save", "before the commit", "after the commit", "acknowledged")
 
 
@@ -125,11 +127,13 @@ async def main(*arguments: str) -> None:
     observer = MultiObserver(Lines(place / "ended"), outside)
     async with (
         store,
-        Runner(store, workflows=workflows, observer=observer) as runner,
+        Runner(store, workflows=workflows, observer=observer, keep=KEEPING.get(point, "result")) as runner,
         anyio.create_task_group() as group,
     ):
         await killer.runner_is_entered()
-        if mode:
+        if mode == ["fork"]:
+            runs = [await runner.fork(name, at=3, run_id="fork")]
+        elif mode:
             await runner.recover()
             runs = [await runner.get(info.run_id) for info in (await store.find()).items]
         else:

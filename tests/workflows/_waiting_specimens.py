@@ -218,7 +218,7 @@ class Outside:
             self._news.set()
 
     async def serve(self, runner: Runner, run_ids: Collection[str]) -> None:
-        """Do so until cancelled; the run's name is its workflow's."""
+        """Do so until cancelled; a run's name is its workflow's, or begins with that and a dash."""
         for run_id in run_ids:
             await self._send(runner, run_id)
         while True:
@@ -229,7 +229,7 @@ class Outside:
             await self._news.wait()
 
     async def _send(self, runner: Runner, run_id: str) -> None:
-        for number in range(SIGNALS.get(run_id, 0)):
+        for number in range(SIGNALS.get(run_id.partition("-")[0], 0)):
             try:
                 await runner.signal(run_id, "sign", {"number": number, "by": self._who}, dedup=str(number))
             except (RunNotOpen, RunNotFound):
@@ -247,8 +247,8 @@ class Outside:
             return
 
 
-def nameless(value: object) -> object:
-    """A result without who said what."""
+def nameless(value: object, *keys: str) -> object:
+    """A result without who said what, and without other keys."""
     if isinstance(value, Mapping):
-        return {key: nameless(part) for key, part in value.items() if key != "by"}
-    return [nameless(part) for part in value] if isinstance(value, list) else value
+        return {key: nameless(part, *keys) for key, part in value.items() if key not in ("by", *keys)}
+    return [nameless(part, *keys) for part in value] if isinstance(value, list) else value

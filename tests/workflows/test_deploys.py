@@ -44,9 +44,9 @@ from tests.workflows._deploys import (
 from tests.workflows._words import running
 
 from stagepost.checkpoint import MemoryStore, RunStatus, SqliteStore, WaitKind
-from stagepost.workflows import Pattern, Run, Runner, WorkflowError
+from stagepost.workflows import CheckReport, Pattern, Run, Runner, RunVerdict, UnknownWorkflow, WorkflowError
 
-DOCS = Path(__file__).parents[2] / "docs" / "workflows.md"
+DOCS = Path(__file__).parents[2] / "docs" / "deploying.md"
 
 
 @dataclass(frozen=True)
@@ -192,6 +192,21 @@ async def take_up(runner: Runner, deploy: Deploy) -> Run | Exception:
     return await runner.get("r1")
 
 
+def check_foreseen(report: CheckReport, deploy: Deploy, found: Run | Exception) -> None:
+    """What was said before is what has become of the run."""
+    runs = {finding.run_id: finding for finding in report.findings}
+    if deploy.world.phase == FAILED:
+        assert "r1" not in runs
+        return
+    finding = runs["r1"]
+    if isinstance(found, Run):
+        goes_on = RunVerdict.MIGRATED if deploy.change.migrates else RunVerdict.GOES_ON
+        assert (finding.verdict, finding.reason, report.ok) == (goes_on, None, True)
+        return
+    verdict = RunVerdict.UNKNOWN if isinstance(found, UnknownWorkflow) else RunVerdict.REFUSED
+    assert (finding.verdict, finding.reason, report.ok) == (verdict, str(found), False)
+
+
 async def check_told(runner: Runner, phase: str, reason: Exception, log: pytest.LogCaptureFixture) -> None:
     """Whoever has to do with the run hears why it does not go on."""
     assert re.search("here|both|version 1|typed", str(reason)), reason
@@ -230,7 +245,9 @@ async def test_a_run_under_changed_code_goes_on_or_is_left_open_and_told(
         caplog.clear()
         migrations = {"work": {1: upgrade}} if deploy.change.migrates else None
         async with deploy.process(store, *deploy.workflows, hub=hub, migrations=migrations) as runner:
+            checked = await runner.check()
             found = await take_up(runner, deploy)
+            check_foreseen(checked, deploy, found)
             assert (ON if isinstance(found, Run) else OPEN) == expected(row, change, phase), found
             if isinstance(found, Run):
                 done = done_in(await finish(runner, deploy.world, found))

@@ -13,15 +13,19 @@ from tests.workflows._kills import (
     PATIENCE,
     environment,
     killed,
+    left_behind,
     lines,
     recovered,
     stored_runs,
     uninterrupted,
     victim,
 )
-from tests.workflows._specimens import NAMES
+from tests.workflows._specimens import NAMES, specimens
 from tests.workflows._victim import POINTS
 from tests.workflows._waiting_specimens import WAITING, nameless
+from tests.workflows._words import running
+
+from stagepost.checkpoint import SqliteStore
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
@@ -36,6 +40,23 @@ async def test_p7_a_kill_at_the_very_start_loses_the_run_or_keeps_it_whole(tmp_p
     oracle = await uninterrupted("chain")
     assert (await recovered(tmp_path, ("chain",)))["chain"] == oracle.result
     assert Counter(lines(tmp_path / "notes")) == dict.fromkeys(oracle.steps, 1)
+
+
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: str(point).replace(" ", "-"))
+async def test_p7_a_kill_during_a_fork_loses_the_fork_or_keeps_it_whole(tmp_path: Path, point: str) -> None:
+    made = specimens(lambda _: None)["folds"]
+    async with running(SqliteStore(tmp_path / "runs.db"), made.workflow, keep="all") as runner:
+        run = await runner.start(made.workflow, made.state, run_id="folds")
+        expected, before = await run.result(), await runner.store.load("folds")
+    await killed(tmp_path, "folds", point, 1, "fork")
+    stored = await stored_runs(tmp_path)
+    assert await left_behind(tmp_path, "folds") == before
+    assert stored == (("folds",) if point in {"before the save", "before the commit"} else ("folds", "fork"))
+    async with running(SqliteStore(tmp_path / "runs.db"), made.workflow) as runner:
+        await runner.recover()
+        for run_id in stored:
+            assert await (await runner.get(run_id)).result() == expected
+        assert not await runner.store.check()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ A store keeps runs, the frames of their branches and the items of their fan-outs
 
 from typing import TYPE_CHECKING
 
+from ._admissions import Admissions
 from ._blobs import Attachments
 from ._catalogue import Catalogue
 from ._codec import PLAIN, Codec, TypedCodec, codec_for
@@ -14,22 +15,53 @@ from ._encryption._reader import EncryptedReader
 from ._encryption._store import EncryptedStore
 from ._filters import CountBy, Counts, RunFilters
 from ._frozen import FrozenDict, FrozenList, JsonValue
+from ._happening import AttemptOutcome, Happening, HappeningKind
+from ._happenings import ChildRun, Happened, Happenings, UnderWay
 from ._inbox import Inbox
+from ._labels import check_labels
 from ._limits import Limits
 from ._memory import MemoryStore
 from ._outside import Continued, Ref, StoredValue
 from ._ownership import Cancelled, Change, Freed, Lost, News, Owner, Ownership
 from ._pages import Page
 from ._plain import freeze, join_values, plain_form, read_frozen, split_values
-from ._records import Closing, Commit, Frame, Item, ItemStatus, Joined, Keep, Lease, Migrated, NewRun, RunStatus, Shape
+from ._records import (
+    Closing,
+    Commit,
+    Forked,
+    Frame,
+    Item,
+    ItemStatus,
+    Joined,
+    Keep,
+    Lease,
+    Migrated,
+    NewRun,
+    RunStatus,
+    Shape,
+    SharedList,
+)
 from ._runs import Runs
+from ._schedules import Schedules, StoredSchedule
 from ._snapshots import RunInfo, Snapshot, Version
 from ._sqlite._inbox_store import SqliteInbox
+from ._sqlite._looking import SqliteLibrary, StoreFile
 from ._sqlite._store import SqliteStore
 from ._sqlite._store_reader import StoreReader
 from ._store import CheckpointStore
 from ._tables import Cell, Statement, Tables
-from ._waiting import Effect, EffectStatus, Latest, NewWait, OpenWait, SentSignal, StoredWait, WaitKind, WaitStatus
+from ._waiting import (
+    Effect,
+    EffectBelow,
+    EffectStatus,
+    Latest,
+    NewWait,
+    OpenWait,
+    SentSignal,
+    StoredWait,
+    WaitKind,
+    WaitStatus,
+)
 from .errors import (
     AlreadyAnswered,
     BackendNotSupported,
@@ -53,6 +85,7 @@ from .errors import (
     ListTooShort,
     NewsFirst,
     NotAStore,
+    NotInHistory,
     OrphanedRows,
     OwnerExpired,
     OwnershipLost,
@@ -60,6 +93,8 @@ from .errors import (
     RunNotFound,
     RunNotOpen,
     RunOwned,
+    ScheduleChanged,
+    ScheduleNotFound,
     SqliteTooOld,
     SqliteWithoutFts5,
     StaleCheckpoint,
@@ -86,8 +121,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PLAIN",
+    "Admissions",
     "AlreadyAnswered",
     "Attachments",
+    "AttemptOutcome",
     "BackendNotSupported",
     "BackupExists",
     "BackupFailed",
@@ -103,6 +140,7 @@ __all__ = [
     "Change",
     "CheckpointError",
     "CheckpointStore",
+    "ChildRun",
     "Closing",
     "Codec",
     "Commit",
@@ -113,6 +151,7 @@ __all__ = [
     "CountBy",
     "Counts",
     "Effect",
+    "EffectBelow",
     "EffectNotFound",
     "EffectStatus",
     "EncryptedInbox",
@@ -120,10 +159,15 @@ __all__ = [
     "EncryptedStore",
     "EncryptionNotInstalled",
     "ErrorsNotSearchable",
+    "Forked",
     "Frame",
     "Freed",
     "FrozenDict",
     "FrozenList",
+    "Happened",
+    "Happening",
+    "HappeningKind",
+    "Happenings",
     "Inbox",
     "Item",
     "ItemStatus",
@@ -144,6 +188,7 @@ __all__ = [
     "News",
     "NewsFirst",
     "NotAStore",
+    "NotInHistory",
     "OpenWait",
     "OrphanedRows",
     "Owner",
@@ -160,10 +205,15 @@ __all__ = [
     "RunOwned",
     "RunStatus",
     "Runs",
+    "ScheduleChanged",
+    "ScheduleNotFound",
+    "Schedules",
     "SentSignal",
     "Shape",
+    "SharedList",
     "Snapshot",
     "SqliteInbox",
+    "SqliteLibrary",
     "SqliteStore",
     "SqliteTooOld",
     "SqliteWithoutFts5",
@@ -175,6 +225,7 @@ __all__ = [
     "StoreConfig",
     "StoreError",
     "StoreFailed",
+    "StoreFile",
     "StoreFull",
     "StoreInUse",
     "StoreLocked",
@@ -184,10 +235,12 @@ __all__ = [
     "StoreReader",
     "StoreRegistry",
     "StoreTakenOver",
+    "StoredSchedule",
     "StoredValue",
     "StoredWait",
     "Tables",
     "TypedCodec",
+    "UnderWay",
     "UnusedBlobs",
     "UnusedLists",
     "ValueTooLarge",
@@ -195,6 +248,7 @@ __all__ = [
     "WaitKind",
     "WaitNotFound",
     "WaitStatus",
+    "check_labels",
     "codec_for",
     "freeze",
     "join_values",

@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeAlias, Unpack
 
 from ._filters import CountBy, Counts, RunFilters
+from ._happenings import Happenings
+from ._outside import Ref
 from ._pages import Page
 from ._snapshots import RunInfo, Version
 from ._waiting import OpenWait, SentSignal, WaitKind
@@ -131,6 +133,37 @@ class Catalogue(Protocol):
 
         Raises:
             RunNotFound: There is none.
+        """
+        ...
+
+    async def happenings(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Happenings:
+        """What has happened to a run that keeps all, in the order in which it was stored, and what is under way.
+
+        Runs that do not keep all have none of it.
+
+        Args:
+            run_id: The run.
+            after: Only what came after this: `next` of the page before, or `Happened.number`.
+            limit: At most so many.
+
+        Raises:
+            RunNotFound: There is none.
+            CorruptRun: It is not what was written.
+        """
+        ...
+
+    async def value(self, run_id: str, path: str, ref: Ref, *, after: int = 0) -> bytes:
+        """JSON of a value that has rows of its own, as a frame or an earlier version of it refers to it.
+
+        Args:
+            run_id: The run.
+            path: Path of the frame.
+            ref: `Frame.refs` names it. Of a list it says how many elements belong to it.
+            after: How many elements of a list to leave out.
+
+        Raises:
+            RunNotFound: There is none.
+            CorruptRun: The value is gone, or elements are.
         """
         ...
 

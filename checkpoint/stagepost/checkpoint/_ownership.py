@@ -1,9 +1,10 @@
 """Whose runs are: the part of the protocol by which an owner gets runs, and hears of them."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol, TypeAlias
 
+from ._happening import Happening
 from ._pages import Page
 from ._records import Lease, Shape
 from ._snapshots import RunInfo
@@ -112,6 +113,7 @@ class Ownership(Protocol):
         force: bool = False,
         counts: bool = True,
         shape: Shape | None = None,
+        begins: Sequence[Happening] = (),
     ) -> Lease:
         """Become the owner of an open run; leases of it that were given before are void, and a parked run runs again.
 
@@ -126,6 +128,8 @@ class Ownership(Protocol):
             force: Take it away from a living owner, who is told (`Lost`).
             counts: Whether it is to be executed, so that this may be an attempt; False to commit its end.
             shape: What its workflow is made of now; None leaves what is stored.
+            begins: What begins by that, for the history of a run that keeps all. What the last owner has left under
+                way is interrupted there and begins again, if the claim counts.
 
         Raises:
             RunNotFound: There is none.

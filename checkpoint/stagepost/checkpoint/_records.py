@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from stagepost._dataclasses import dataclass
 
+from ._happening import Happening
 from ._outside import Continued, Ref, StoredValue
+from ._schedules import StoredSchedule
 from ._tables import Statement
 from ._waiting import Effect
 
@@ -39,9 +41,9 @@ class RunStatus(StrEnum):
 class Keep(StrEnum):
     """What stays of a run.
 
-    ``result``: where it stands, and at its end its final state. ``all``: also every version of its frames on the way,
-    as its history. ``none``: nothing once it has completed or was cancelled, but a key or id that is to
-    be remembered; a failed run stays, so that it can be resumed.
+    ``result``: where it stands, and at its end its final state. ``all``: also its history: every version of its frames
+    on the way, and what has happened. ``none``: nothing once it has completed or was cancelled, but a key or id that is
+    to be remembered; a failed run stays, so that it can be resumed.
     """
 
     RESULT = "result"
@@ -134,6 +136,44 @@ class Lease(NamedTuple):
     news: int = 0
 
 
+class SharedList(NamedTuple):
+    """A list of a fork that begins with one of the run that it was forked from; its elements are not copied.
+
+    Attributes:
+        path: Path of the frame.
+        key: Its key in the frame's state. What `Frame.refs` says of it there is how it is stored if the fork needs a
+            list of its own; the store says in what it loads whose list it is.
+        theirs: Where it is in the other run, as that one's frame says; its length is how much of it is meant.
+    """
+
+    path: str
+    key: str
+    theirs: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """Where a new run comes from, and what is under way in it.
+
+    Attributes:
+        run_id: The run that it is forked from. That run stays as it is.
+        row: The store's own key of that run, as it was read.
+        number: Of which number of its history; None for how it stood.
+        frames: Frames beside the root, of items under way.
+        items: Items of fan-outs and folds under way.
+        lists: Lists of its frames that begin with the other run's.
+        effects: What is known of effects that the other run has had, and that are not to happen again.
+    """
+
+    run_id: str
+    row: int
+    number: int | None = None
+    frames: Sequence[Frame] = ()
+    items: Sequence[Item] = ()
+    lists: Sequence[SharedList] = ()
+    effects: Sequence[Effect] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class NewRun:
     """A run to be stored before its first step.
@@ -158,6 +198,9 @@ class NewRun:
             the store says in what it loads whose lists they are.
         labels: What it can be found by.
         place: The step that starts it, of the run whose id its own begins with; None if no step does.
+        forked: What it begins with if it is a fork of another run.
+        happened: What begins with it, for the history of a run that keeps all.
+        schedule: The schedule that starts it, saved with it as by `Schedules.save_schedule`.
     """
 
     run_id: str
@@ -177,6 +220,9 @@ class NewRun:
     continued: Mapping[str, Continued] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     place: str | None = None
+    forked: Forked | None = None
+    happened: Sequence[Happening] = ()
+    schedule: StoredSchedule | None = None
 
     @property
     def remembered(self) -> int:
@@ -253,6 +299,7 @@ class Commit(NamedTuple):
         blobs: Bytes that the run refers to from now on, by digest; None for those that are stored already, if they are.
         dropped: What the frame referred to before and no longer does; it is deleted, unless the history names it.
         also: Statements on tables of the application, executed in the same transaction.
+        happened: What has happened, and what begins with it, in this order: for the history of a run that keeps all.
     """
 
     lease: Lease
@@ -268,3 +315,4 @@ class Commit(NamedTuple):
     blobs: Mapping[str, bytes | None] = MappingProxyType({})
     dropped: Sequence[Ref] = ()
     also: Sequence[Statement] = ()
+    happened: Sequence[Happening] = ()

@@ -1,11 +1,12 @@
 """The owner's side of the protocol: what is done to a run by whoever has its lease."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from ._pages import Page
 from ._records import Commit, Lease, Migrated, NewRun
 from ._snapshots import RunInfo, Snapshot
-from ._waiting import Latest, NewWait, StoredWait
+from ._waiting import EffectBelow, Latest, NewWait, StoredWait
 
 
 class Runs(Protocol):
@@ -21,17 +22,26 @@ class Runs(Protocol):
             KeyRemembered: The id, or the workflow and key, are those of a run that retention has deleted.
             CancelRequested: It is below a run whose end was requested.
             BlobNotFound: It refers to bytes that are not stored and that it does not bring.
-            RunNotFound: One of its lists begins with that of a run that does not exist.
+            RunNotFound: One of its lists begins with that of a run that does not exist, or it is a fork of one.
+            StaleCheckpoint: It is a fork, and a list that it begins with is no longer the other run's.
             ListTooShort: It begins with more elements than that list has.
             LabelRefused: It has too many labels, or one that is not text.
+            ScheduleChanged: The schedule that starts it was saved since by somebody else; no run is stored.
         """
         ...
 
-    async def load(self, run_id: str) -> Snapshot:
-        """All that is stored of a run.
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
+        """All that is stored of a run, or how it was at a number of its history.
+
+        Args:
+            run_id: The run.
+            at: How it was right before the version after this one was saved: its frames and the items under way then,
+                and the version of its workflow. Waits are left out. What is known of the run itself, and its effects,
+                are as they are now. None for all of it as it is now.
 
         Raises:
             RunNotFound: There is none.
+            NotInHistory: Its history has no version of this number.
             CorruptRun: It is not what was written.
         """
         ...
@@ -166,6 +176,27 @@ class Runs(Protocol):
         Raises:
             RunNotFound: There is none.
             CorruptRun: Elements are missing.
+        """
+        ...
+
+    async def last_failures(self, run_id: str, *, path: str | None = None) -> int | None:
+        """Where in its history a run has joined a fan-out, the last time, of which items had failed.
+
+        Args:
+            run_id: The run.
+            path: Path of the fan-out; None for whichever it was.
+
+        Returns:
+            The number before that of the join; None if there was no such join, or the run keeps no history.
+        """
+        ...
+
+    async def effects_below(self, run_id: str, *, at: int | None = None) -> Sequence[EffectBelow]:
+        """Effects of the runs that the steps of a run have started, and of the runs below these.
+
+        Args:
+            run_id: The run.
+            at: A number of its history; None for its end.
         """
         ...
 

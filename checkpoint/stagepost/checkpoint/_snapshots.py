@@ -36,6 +36,8 @@ class RunInfo(NamedTuple):
         blocked: Why nobody can go on with it, as somebody who tried has found.
         shape: Id of the shape that its workflow had when it was last claimed; None if nobody has said.
         labels: What it was labelled with when it was started.
+        forked_from: Id of the run that it is a fork of, which may be deleted; None if it is none.
+        forked_at: Of which number of that run's history; None for how that one stood.
     """
 
     run_id: str
@@ -59,6 +61,8 @@ class RunInfo(NamedTuple):
     blocked: str | None = None
     shape: str | None = None
     labels: Mapping[str, str] = MappingProxyType({})
+    forked_from: str | None = None
+    forked_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Version:
     """A frame as it was.
 
     Attributes:
-        number: Its place in the history of its run, from 1.
+        number: Its place in the history of its run, from 1; there may be others between two versions (`Happened`).
         frame: It.
         saved_at: When it was saved (UTC).
         epoch: By which claim of the run (`RunInfo.epoch`).

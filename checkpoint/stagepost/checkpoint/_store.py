@@ -1,18 +1,20 @@
-"""The protocol that every checkpoint store keeps, in four parts by who uses them."""
+"""The protocol that every checkpoint store keeps, in parts by who uses them."""
 
 from types import TracebackType
 from typing import Protocol, Self
 
+from ._admissions import Admissions
 from ._catalogue import Catalogue
 from ._inbox import Inbox
 from ._limits import Limits
 from ._ownership import Ownership
 from ._runs import Runs
+from ._schedules import Schedules
 from ._tables import Tables
 from .errors import StoreError
 
 
-class CheckpointStore(Runs, Ownership, Inbox, Catalogue, Tables, Protocol):
+class CheckpointStore(Runs, Ownership, Inbox, Catalogue, Tables, Schedules, Admissions, Protocol):
     """Keeps runs. Each method is atomic, and what returned has been saved as durably as the store promises.
 
     A store is an async context manager; outside of it every method raises `StoreClosed`.

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from stagepost._dataclasses import dataclass
 
+from ._happening import Happening
+
 
 class WaitKind(StrEnum):
     """What ends a wait: somebody's answer, a signal, the time, the end of another run, or word of an effect."""
@@ -40,6 +42,7 @@ class NewWait:
         name: Of the step, the signal, the other run, or the effect's key, by its kind.
         prompt: JSON of what is shown to whoever answers.
         due_at: When it expires (UTC); None for never.
+        happened: What has happened since the last commit, for the history of a run that keeps all.
     """
 
     place: str
@@ -47,6 +50,7 @@ class NewWait:
     name: str
     prompt: bytes | None = None
     due_at: datetime | None = None
+    happened: Sequence[Happening] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +138,35 @@ class Effect(NamedTuple):
         key: Its name within the step.
         status: Where it stands.
         value: JSON of what it returned, once it is done.
+        number: The last number in the run's history when this was saved; None if the run keeps none. Of no account in
+            a commit.
+        is_note: Whether it is none, but something that a step has to know when it runs again, such as an answer.
     """
 
     place: str
     key: str
     status: EffectStatus
     value: bytes | None = None
+    number: int | None = None
+    is_note: bool = False
+
+
+class EffectBelow(NamedTuple):
+    """An effect of a run that a step of another one has started, or of one that such a run has started, and so on.
+
+    Attributes:
+        run_id: The run that has had it.
+        place: The step of that run.
+        key: Its name within the step.
+        starter: The step of the other run by which all of that was started.
+        is_after: Whether that step has done so after the number that was asked for.
+    """
+
+    run_id: str
+    place: str
+    key: str
+    starter: str | None
+    is_after: bool
 
 
 class Latest(NamedTuple):

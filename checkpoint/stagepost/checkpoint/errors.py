@@ -15,6 +15,7 @@
     ├── CorruptBlob                      bytes that runs refer to are gone or changed
     ├── UnusedBlobs                      bytes are stored that no run refers to
     ├── UnusedLists                      elements of lists are stored that no run refers to
+    ├── NotInHistory(LookupError)        the run's history has no version of this number
     ├── ListTooShort(LookupError)        the list to go on with has fewer elements than were asked for
     ├── LabelRefused(ValueError)         a run cannot have these labels
     ├── CannotDecrypt                    a stored value is encrypted by a key that was not given, or not at all
@@ -26,6 +27,8 @@
     ├── WaitNotFound(LookupError)        the run does not wait for an answer at this place
     ├── AlreadyAnswered                  somebody else's answer came first, or the time was up
     ├── EffectNotFound(LookupError)      no effect of this key is in doubt
+    ├── ScheduleNotFound(LookupError)    no schedule has this key
+    ├── ScheduleChanged                  somebody else has saved the schedule since it was read
     ├── KeyRemembered                    the id or key is that of a run that retention has deleted
     ├── RunNotEnded                      the run is open, so it is not deleted
     ├── CancelRequested                  somebody has requested the run's end, the only commit it still takes
@@ -57,9 +60,11 @@ from datetime import datetime
 from ._backup_errors import BackupExists, BackupFailed
 from ._blob_errors import BlobNotFound, CorruptBlob, UnusedBlobs
 from ._encryption_errors import CannotDecrypt, EncryptionNotInstalled, ErrorsNotSearchable
+from ._history_errors import NotInHistory
 from ._list_errors import ListTooShort, UnusedLists
 from ._ownership_errors import CancelRequested, NewsFirst, OwnerExpired, OwnershipLost, RunOwned
 from ._root_error import CheckpointError
+from ._schedule_errors import ScheduleChanged, ScheduleNotFound
 from ._store_errors import (
     BackendNotSupported,
     NotAStore,
@@ -103,6 +108,7 @@ __all__ = [
     "ListTooShort",
     "NewsFirst",
     "NotAStore",
+    "NotInHistory",
     "OrphanedRows",
     "OwnerExpired",
     "OwnershipLost",
@@ -110,6 +116,8 @@ __all__ = [
     "RunNotFound",
     "RunNotOpen",
     "RunOwned",
+    "ScheduleChanged",
+    "ScheduleNotFound",
     "SqliteTooOld",
     "SqliteWithoutFts5",
     "StaleCheckpoint",

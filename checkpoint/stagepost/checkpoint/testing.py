@@ -29,6 +29,7 @@ from ._conformance import (
     _catalogue,
     _effects,
     _fence,
+    _forks,
     _frames,
     _items,
     _keeping,
@@ -37,6 +38,7 @@ from ._conformance import (
     _ownership,
     _retention,
     _runs,
+    _schedules,
     _several,
     _signals,
     _tables,
@@ -65,7 +67,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     *_versions.CHECKS,
     *_lists.CHECKS,
     *_tables.CHECKS,
+    *_schedules.CHECKS,
     *_catalogue.CHECKS,
+    *_forks.CHECKS,
 )
 
 SEVERAL: Final[tuple[CheckOfSeveral, ...]] = _several.CHECKS

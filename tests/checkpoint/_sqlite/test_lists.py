@@ -26,7 +26,6 @@ from stagepost.checkpoint import (
 )
 from stagepost.checkpoint._blobs import digest_of
 from stagepost.checkpoint._sqlite._queries import elements_query
-from stagepost.checkpoint._sqlite._schema import VERSION
 
 RETENTION = """
 import os, sys, anyio
@@ -216,7 +215,8 @@ async def test_a_file_of_an_older_schema_is_refused(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA user_version = 3")
     with pytest.raises(
-        NotAStore, match=f"its schema is version 3, that of an older stagepost, and this one knows {VERSION}"
+        NotAStore,
+        match=r"its schema is version 3, that of a stagepost before 0\.2\.0, and no file of those is brought over",
     ):
         async with SqliteStore(file):
             pass

@@ -27,6 +27,19 @@ from ._events import (
     WaitOpened,
 )
 from ._execution._signal_box import Signal
+from ._history._entries import (
+    AttemptEntry,
+    ChildEntry,
+    FrameEntry,
+    HistoryEntry,
+    ItemsEntry,
+    RunEntry,
+    RunHistory,
+    WaitEntry,
+)
+from ._history._parts import AskedArrow, DecisionEntry, RetryEntry
+from ._history._reading import Recorded, read_history, read_value
+from ._history._values import KeyChange, RecordedValue
 from ._ids import new_run_id
 from ._lifespans import Lifespan
 from ._listening._listening import Listening
@@ -41,12 +54,18 @@ from ._patterns._pattern import Pattern, Servable
 from ._patterns._predicates import Predicate, all_of, any_of, key_equals, key_exists, not_
 from ._progress import ProgressObserver
 from ._runner._inbox import Inbox
+from ._runner._limits import RunLimit
 from ._runner._pending import PendingWait
 from ._runner._recovery import RecoveryReport
 from ._runner._run import Run
 from ._runner._run_catalogue import RunCatalogue
 from ._runner._run_view import RunView
 from ._runner._runner import Runner
+from ._runner._schedules_alone import ScheduleReader, pause_schedule, read_schedules
+from ._runner._timetable import Timetable
+from ._runs._checking import RunReader, check_runs
+from ._runs._report import CheckReport, RunFinding, RunVerdict
+from ._schedules._schedule import Schedule
 from ._steps._ask import Ask
 from ._steps._context import StepContext
 from ._steps._outcome import StepOutcome, outcome_of
@@ -84,9 +103,11 @@ from .errors import (
     DefinitionError,
     EffectError,
     EffectNotDone,
+    EffectsAgain,
     EffectUnderWay,
     ExtraMissing,
     FoldError,
+    ForkRefused,
     GraphError,
     HubRequired,
     IncompatibleCheckpoint,
@@ -113,6 +134,8 @@ from .errors import (
     RunnerStopped,
     RunNotHeld,
     RunParked,
+    ScheduleConflict,
+    ScheduleRefused,
     StateChanged,
     StepCancelled,
     StepResultError,
@@ -134,28 +157,37 @@ __all__ = [
     "AnswerTypes",
     "Append",
     "Ask",
+    "AskedArrow",
+    "AttemptEntry",
     "BranchError",
     "CannotGoOn",
     "Chain",
     "ChainError",
     "ChainProgress",
+    "CheckReport",
     "Checkpointed",
     "ChildElsewhere",
+    "ChildEntry",
     "ChildFailed",
     "Conditional",
     "ConditionalError",
     "Continued",
     "CursorRefused",
+    "DecisionEntry",
     "DefinitionError",
     "EffectError",
     "EffectNotDone",
     "EffectUnderWay",
+    "EffectsAgain",
     "ExtraMissing",
     "Fold",
     "FoldError",
+    "ForkRefused",
+    "FrameEntry",
     "Graph",
     "GraphError",
     "Heard",
+    "HistoryEntry",
     "HubRequired",
     "Inbox",
     "IncompatibleCheckpoint",
@@ -164,7 +196,9 @@ __all__ = [
     "ItemEnded",
     "ItemFailure",
     "ItemOver",
+    "ItemsEntry",
     "ItemsFrozen",
+    "KeyChange",
     "LargeValue",
     "Lifespan",
     "LifespanFailed",
@@ -192,8 +226,11 @@ __all__ = [
     "ProgressObserver",
     "Receive",
     "Receives",
+    "Recorded",
+    "RecordedValue",
     "RecoveryReport",
     "Retry",
+    "RetryEntry",
     "RouteTaken",
     "Run",
     "RunCancelled",
@@ -201,24 +238,34 @@ __all__ = [
     "RunConflict",
     "RunDead",
     "RunEnded",
+    "RunEntry",
     "RunError",
     "RunEvent",
     "RunFailed",
+    "RunFinding",
     "RunForgotten",
+    "RunHistory",
     "RunLeftOpen",
+    "RunLimit",
     "RunNotHeld",
     "RunOver",
     "RunParked",
     "RunPart",
+    "RunReader",
     "RunStarted",
     "RunStream",
     "RunTracer",
+    "RunVerdict",
     "RunView",
     "Runner",
     "RunnerConfig",
     "RunnerNotOpen",
     "RunnerRequired",
     "RunnerStopped",
+    "Schedule",
+    "ScheduleConflict",
+    "ScheduleReader",
+    "ScheduleRefused",
     "Servable",
     "Signal",
     "Sleep",
@@ -237,6 +284,7 @@ __all__ = [
     "StepStarted",
     "StepTimeout",
     "StepTold",
+    "Timetable",
     "Told",
     "ToldMissed",
     "TracedRun",
@@ -248,6 +296,7 @@ __all__ = [
     "UnknownWorkflow",
     "Wait",
     "WaitBegan",
+    "WaitEntry",
     "WaitExpired",
     "WaitOpened",
     "WaitOver",
@@ -255,6 +304,7 @@ __all__ = [
     "WorkflowNotFound",
     "all_of",
     "any_of",
+    "check_runs",
     "default_tracing",
     "guarded",
     "in_thread",
@@ -264,6 +314,10 @@ __all__ = [
     "not_",
     "outcome_of",
     "own_failure",
+    "pause_schedule",
+    "read_history",
+    "read_schedules",
+    "read_value",
     "set_default_tracing",
     "step",
 ]

@@ -58,14 +58,25 @@ def place_of(path: str, visits: Sequence[int]) -> str:
     return path + (f"#{'.'.join(map(str, visits))}" if any(visits) else "")
 
 
+def split_place(place: str) -> tuple[str, tuple[int, ...]]:
+    """The path and the visits that `place_of` has made a place of; no visits if they are all 0."""
+    path, _, visits = place.partition("#")
+    return path, tuple(map(int, visits.split("."))) if visits else ()
+
+
 def wait_id_of(run_id: str, wait: StoredWait) -> str:
     """A wait's id: its run, its place, and what is asked there if the place does not say it.
 
     A step may ask one thing after the other, and an answer to the first must be none to the second.
     """
-    says_it = wait.place.partition("#")[0].rpartition("/")[2] == wait.name
-    is_asked = wait.kind is WaitKind.ANSWER and not says_it
-    return f"{run_id}/{wait.place}{_ASKS}{wait.name}" if is_asked else f"{run_id}/{wait.place}"
+    return asked_wait_id(run_id, wait.place, wait.kind, wait.name)
+
+
+def asked_wait_id(run_id: str, place: str, kind: WaitKind, name: str) -> str:
+    """The same, by what is known of the wait."""
+    says_it = place.partition("#")[0].rpartition("/")[2] == name
+    is_asked = kind is WaitKind.ANSWER and not says_it
+    return f"{run_id}/{place}{_ASKS}{name}" if is_asked else f"{run_id}/{place}"
 
 
 def read_wait_id(wait_id: str) -> tuple[str, str, str]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from ._root_error import WorkflowError
+
+_NAMED: Final = 5  # effects that an error names
 
 
 class RunError(WorkflowError):
@@ -211,13 +213,70 @@ class IncompatibleCheckpoint(RunError):
 
 
 class UnknownWorkflow(RunError, LookupError):
-    """No workflow of this name and version is registered with the runner."""
+    """No workflow of this name and version is registered with the runner.
 
-    def __init__(self, run_id: str, workflow: str, version: int) -> None:
+    Attributes:
+        workflow: The name.
+        version: The version.
+        known: The versions of the workflow that are registered, the oldest first.
+    """
+
+    def __init__(
+        self, run_id: str, workflow: str, version: int, *, known: Sequence[int] = (), migrated: int | None = None
+    ) -> None:
         super().__init__(
             f"run {run_id!r} belongs to workflow {workflow!r} version {version}, which this runner does not know: "
-            "add it to workflows=, or its newer version and migrations=",
+            f"{_advice(version, known, version if migrated is None else migrated)}",
             run_id,
         )
         self.workflow = workflow
         self.version = version
+        self.known = tuple(known)
+
+
+def _advice(version: int, known: Sequence[int], migrated: int) -> str:
+    """What whoever registers workflows has to do, so that a run of some version goes on.
+
+    Args:
+        version: The run's.
+        known: The versions that are registered.
+        migrated: The version that migrations lead to.
+    """
+    if not known:
+        return "add it to workflows=, or its newer version and migrations="
+    there = f"it knows version{'s' if len(known) > 1 else ''} {', '.join(map(str, known))}"
+    if version > known[-1]:
+        return f"{there}; add version {version} to workflows=, since no migration leads back to an older one"
+    lead = f", and its migrations lead to {migrated} only" if migrated > version else ""
+    return f"{there}{lead}; add version {version} to workflows=, or migrations= from {migrated} on"
+
+
+class ForkRefused(RunError, ValueError):
+    """A run cannot be forked as it was asked for; nothing was stored.
+
+    Attributes:
+        why: Why not, and what to do.
+    """
+
+    def __init__(self, run_id: str, why: str) -> None:
+        super().__init__(f"run {run_id!r} cannot be forked so: {why}", run_id)
+        self.why = why
+
+
+class EffectsAgain(RunError):
+    """A fork would repeat effects on the world outside that the run has had already; nothing was stored.
+
+    Attributes:
+        effects: They, each as the place of its step (or the id of a run below and the place there), and its key.
+    """
+
+    def __init__(self, run_id: str, effects: Sequence[tuple[str, str]], *, below: bool = False) -> None:
+        named = ", ".join(f"{key!r} at {place!r}" for place, key in effects[:_NAMED])
+        more = f" and {len(effects) - _NAMED} more" if len(effects) > _NAMED else ""
+        keep = "; of runs that its steps start nothing can be kept" if below else ", or effects='keep' to keep them"
+        super().__init__(
+            f"a fork of run {run_id!r} would repeat what was done to the world outside after that point: {named}{more}"
+            f"; give effects='again' if that is to happen again{keep}, or fork after these steps",
+            run_id,
+        )
+        self.effects = tuple(effects)

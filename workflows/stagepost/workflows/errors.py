@@ -34,6 +34,8 @@
     │   ├── BranchError                  .branch
     │   ├── ConditionalError             .route
     │   └── GraphError                   .node, .path
+    ├── ScheduleRefused(ValueError)      a schedule cannot be as it was asked for
+    ├── ScheduleConflict                 a schedule of this key starts runs of another workflow
     └── RunError                         a background run
         ├── RunFailed                    it ended with a committed failure
         ├── CursorRefused                a stream cannot go on after a cursor
@@ -43,6 +45,8 @@
         ├── ChildFailed                  a run that a step has started did not complete
         ├── ChildElsewhere               the run that a step waits for is kept in another store
         ├── UnknownSignal(LookupError)   its workflow receives no signal of this name
+        ├── ForkRefused(ValueError)      it cannot be forked as it was asked for
+        ├── EffectsAgain                 a fork would repeat what it has done to the world outside
         ├── RunConflict                  its id or key stands for another workflow or input
         ├── RunForgotten                 its id or key is that of a run that retention has deleted
         ├── RunnerStopped                the runner was left before it ended; it stays open in the store
@@ -75,6 +79,8 @@ from ._run_errors import (
     ChildElsewhere,
     ChildFailed,
     CursorRefused,
+    EffectsAgain,
+    ForkRefused,
     IncompatibleCheckpoint,
     RunCancelled,
     RunConflict,
@@ -89,6 +95,7 @@ from ._run_errors import (
     UnknownSignal,
     UnknownWorkflow,
 )
+from ._schedule_errors import ScheduleConflict, ScheduleRefused
 from ._step_errors import (
     NotAwaited,
     StateChanged,
@@ -111,8 +118,10 @@ __all__ = [
     "EffectError",
     "EffectNotDone",
     "EffectUnderWay",
+    "EffectsAgain",
     "ExtraMissing",
     "FoldError",
+    "ForkRefused",
     "GraphError",
     "HubRequired",
     "IncompatibleCheckpoint",
@@ -139,6 +148,8 @@ __all__ = [
     "RunnerNotOpen",
     "RunnerRequired",
     "RunnerStopped",
+    "ScheduleConflict",
+    "ScheduleRefused",
     "StateChanged",
     "StepCancelled",
     "StepResultError",
@@ -197,17 +208,20 @@ class RunnerNotOpen(WorkflowError):
 
 
 class WorkflowNotFound(WorkflowError, LookupError):
-    """A runner knows no workflow of this name.
+    """A runner knows no workflow of this name, or not of this version.
 
     Attributes:
         name: The name.
         known: Those that it knows.
+        version: The version, if one was asked for.
     """
 
-    def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"this runner knows no workflow {name!r}; it knows: {', '.join(known) or 'none'}")
+    def __init__(self, name: str, known: Sequence[str], version: int | None = None) -> None:
+        of = "" if version is None else f" version {version}"
+        super().__init__(f"this runner knows no workflow {name!r}{of}; it knows: {', '.join(known) or 'none'}")
         self.name = name
         self.known = tuple(known)
+        self.version = version
 
 
 class LifespanFailed(WorkflowError):

@@ -5,11 +5,12 @@ several at once are a fan-out, which takes two more commits, before the first an
 model no longer sees is a step, too. The state contains everything that the loop knows; see `RunState`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn, cast
 
 from pydantic import JsonValue
 
+from stagepost.checkpoint import Snapshot
 from stagepost.workflows import END, AnswerTypes, Graph, Pattern, State, key_exists, step
 
 from .._definition._budget import Spent
@@ -21,11 +22,12 @@ from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of
 from .._delegation._wants import wants_one, wants_several, wants_summary
 from .._output._output import output_of
 from .._tools._answer_reader import AnswerReader
-from ..errors import AgentGaveUp
+from ..errors import AgentGaveUp, BudgetExceeded, CostUnknown
 from ._accounting import Accounting
 from ._answers import answers_of
 from ._asking import Asking
 from ._calling import ToolCalling, one, several
+from ._foreseen import foreseen, pending
 from ._handed import Transcript
 from ._member import Member, Team
 from ._news import MESSAGE
@@ -79,6 +81,7 @@ class AgentLoop(Graph):
         transcript, answers = Transcript(members), answers_of([each.agent for each in members])
         own = self._seat(member, delegation, transcript)
         seats = {other.holder: self._seat(other, below, transcript) for other, below in others}
+        self._toolboxes = {agent.name: own.toolbox, **{str(name): seat.toolbox for name, seat in seats.items()}}
         self._draw(Seats({None: own, agent.name: own, **seats}) if seats else own, answers)
 
     @property
@@ -174,6 +177,17 @@ class AgentLoop(Graph):
         """Name of the agent that has a run: the one that was asked, until it hands over."""
         return RunState(state).holder or self.agent.name
 
+    def foresee(self, snapshot: Snapshot, state: State, path: str) -> Iterator[str]:
+        known, is_calling = RunState(state), snapshot.root.next in CALLING
+        calls = pending(snapshot, known) if is_calling else ()
+        yield from foreseen(calls, self.holder(state), self._toolboxes)
+        check = self.agent.budget.check_calls if is_calling else self.agent.budget.check_turn
+        try:
+            check(self.agent.name, known.spent)
+        except (BudgetExceeded, CostUnknown) as error:
+            yield f"it fails: {error}"
+        yield from super().foresee(snapshot, state, path)
+
     def _seat(self, member: Member, delegation: Delegation, transcript: Transcript) -> Seat:
         """What an agent does in a run. The budget is that of the agent which is asked first."""
         agent = member.agent
@@ -187,7 +201,7 @@ class AgentLoop(Graph):
         brief = self._brief if agent is self.agent else Brief(agent.name, agent.prompt, agent.input)
         asking = Asking(member, brief, reader, offer, transcript)
         turn = Turn(accounting, asking, reader, pending, calling)
-        return Seat(turn, calling, Summarizing(member, accounting, transcript))
+        return Seat(turn, calling, Summarizing(member, accounting, transcript), offer.fixed)
 
     def _draw(self, seat: Seat | Seats, answers: AnswerTypes) -> None:
         self.add("infer", step("infer", seat.take, signals={MESSAGE: str}))

@@ -6,6 +6,7 @@ from stagepost.workflows import State, StepContext
 
 from .._delegation._calls import Lane
 from .._delegation._state import Changes, RunState
+from .._tools._toolbox import Toolbox
 from ..errors import UnknownAgent
 from ._calling import ToolCalling
 from ._made import MadeCall
@@ -20,8 +21,10 @@ class Seat:
         turn: Takes its turns.
         calling: Makes its calls.
         summarizing: Has summaries written of what its model no longer sees.
+        toolbox: What its model may call; None if that depends on servers or toolsets.
 
     Attributes:
+        toolbox: See above.
         take: Takes the next turn.
         summarize: Has the summary written that is due.
         in_turn: Makes the calls of the last answer one after another.
@@ -30,7 +33,10 @@ class Seat:
         in_order: The results of all groups.
     """
 
-    def __init__(self, turn: Turn, calling: ToolCalling, summarizing: Summarizing) -> None:
+    def __init__(
+        self, turn: Turn, calling: ToolCalling, summarizing: Summarizing, toolbox: Toolbox | None = None
+    ) -> None:
+        self.toolbox = toolbox
         self.take = turn.take
         self.summarize = summarizing.take
         self.in_turn = calling.in_turn

@@ -6,7 +6,7 @@ statement. The others follow one of these in the same commit, and are undone wit
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from .._outside import Ref, StoredValue
 from .._plain import joined
@@ -14,10 +14,11 @@ from .._records import Closing, Commit, Frame, Item, Joined, Keep, Lease, RunSta
 from .._waiting import Effect, EffectStatus
 from ._error_words import index_errors
 from ._failure import failure_text, readable
-from ._fence import FENCE, UNTOLD, Right, check_held, refusal
+from ._fence import FENCE, UNTOLD, Right, check_held
+from ._happened import closed_row, happened_rows
+from ._row_change import Row, RowChange
 from ._rows import dump_refs, dump_visits
 
-Row: TypeAlias = tuple[object, ...]
 _ALL_NEWS: Final = (1 << 63) - 1
 
 # Python's sqlite3 looks for an adapter of each value that is not just an int, float, str or bytearray. For NULL and
@@ -41,19 +42,14 @@ UPDATE items SET status = ?, value = ?, error = ?, saved_at = ?
 WHERE rk = ? AND path = ? AND visit = ? AND idx = ? AND status = 'waiting' AND {FENCE}
 """
 WRITE_EFFECT = f"""
-INSERT OR REPLACE INTO effects (rk, place, key, status, value) SELECT ?, ?, ?, ?, ? WHERE {FENCE}
+INSERT OR REPLACE INTO effects (rk, place, key, status, value, note, number)
+SELECT ?, ?, ?, ?, ?, ?, (SELECT max(number) FROM history WHERE rk = ?) WHERE {FENCE}
 """
 CLOSE = """
 UPDATE runs SET status = ?, error = ?, finished_at = max(?, created_at) -- clocks are set back at times
 WHERE rk = ? AND epoch = ? AND cancelling <= ? AND status = 'running' AND news <= ?
 """
 
-ADD_VERSION = """
-INSERT INTO history (rk, number, path, seq, next, visits, width, state, refs, epoch, saved_at)
-SELECT ?, (SELECT coalesce(max(number), 0) + 1 FROM history WHERE rk = frames.rk),
-  path, seq, next, visits, width, state, refs, ?, saved_at
-FROM frames WHERE rk = ? AND path = ?
-"""
 INSERT_VALUE = "INSERT INTO vals (rk, path, number, value, saved_at) VALUES (?, ?, ?, ?, ?)"
 DROP_VALUE = "DELETE FROM vals WHERE rk = ? AND path = ? AND number = ?"
 BEGIN_LIST = "INSERT INTO lists (maker, number) VALUES (?, ?)"
@@ -78,41 +74,15 @@ DELETE_BELOW = (
 DELETE_VALUES_BELOW = tuple(
     f"DELETE FROM {table} WHERE rk = ? AND path > ? AND path < ?" for table in ("vals", "list_refs")
 )
+KEEP_ITEMS = """
+INSERT INTO past_items (rk, path, joined, visit, idx, status, input, value, error, saved_at)
+SELECT rk, path, (SELECT max(number) + 1 FROM history WHERE rk = ?), visit, idx, status, input, value, error, saved_at
+FROM items WHERE rk = ? AND ((path = ? AND visit = ?) OR (path > ? AND path < ?))
+"""
 PROGRESS = "UPDATE runs SET attempts = 0 WHERE rk = ?"
 
 _NOTHING_ELSE: Final = Commit(Lease("", 0, 0))[2:]
 _KEEPS_ALL: Final = Keep.ALL  # to look up a member of an enum takes long for what each step does
-
-
-class RowChange:
-    """One statement that changes a row.
-
-    Attributes:
-        text: The statement.
-        values: What is bound to it.
-        right: What it is done by.
-        path: What it is about, for the refusal.
-        expected: What the row should have been, or the change is refused; None if it may rightly change nothing.
-    """
-
-    __slots__ = ("expected", "path", "right", "text", "values")
-
-    def __init__(self, text: str, values: Row, right: Right, path: str = "", expected: str | None = None) -> None:
-        self.text = text
-        self.values = values
-        self.right = right
-        self.path = path
-        self.expected = expected
-
-    def __call__(self, connection: sqlite3.Connection) -> None:
-        """Change the row.
-
-        Raises:
-            CheckpointError: It is not what was expected, or the run no longer ours to change.
-        """
-        changed = connection.execute(self.text, self.values).rowcount
-        if changed != 1 and self.expected is not None:
-            raise refusal(connection, self.right, self.path, self.expected)
 
 
 def frame_row(right: Right, frame: Frame, now: int) -> RowChange:
@@ -134,12 +104,6 @@ def frame_row(right: Right, frame: Frame, now: int) -> RowChange:
         return RowChange(INSERT_FRAME, values, right, path, "at version 0")
     values = (frame.seq, *content, row, path, before, row, epoch, cancelled)
     return RowChange(UPDATE_FRAME, values, right, path, f"at version {before}")
-
-
-def version_row(right: Right, frame: Frame) -> RowChange:
-    """A frame that has just been written, as a part of the history."""
-    row, epoch = right.lease.row, right.lease.epoch
-    return RowChange(ADD_VERSION, (row, epoch, row, frame.path), right)
 
 
 def frozen_row(right: Right, item: Item, now: int) -> RowChange:
@@ -194,7 +158,7 @@ def effect_row(right: Right, effect: Effect) -> RowChange:
     place = (lease.row, effect.place, effect.key)
     if effect.status is EffectStatus.UNDONE:
         return RowChange(DELETE_EFFECT, place, right)
-    values = (*place, effect.status.value, effect.value, lease.row, lease.epoch, cancelled)
+    values = (*place, effect.status.value, effect.value, effect.is_note, lease.row, lease.row, lease.epoch, cancelled)
     return RowChange(WRITE_EFFECT, values, right, "", "open")
 
 
@@ -273,13 +237,18 @@ def changes_of(commit: Commit, now: int) -> Changes | RowChange:
         rows += [effect_row(right, effect) for effect in commit.effects]
     if commit.progresses:
         rows.append(RowChange(PROGRESS, (right.lease.row,), right))
-    if commit.lease.keep is _KEEPS_ALL and commit.frame is not None:
-        rows.append(version_row(right, commit.frame))
+    if commit.lease.keep is _KEEPS_ALL:
+        rows += happened_rows(right, commit.happened, commit.frame, now)
     if closing is not None:
-        rows.append(closing_row(right, closing, now))
+        rows += _end(right, closing, now)
     fails = closing is not None and closing.error is not None
     is_alone = len(rows) == 1 and rows[0].expected is not None and not fails
     return rows[0] if is_alone else Changes(right, rows, fails=fails)
+
+
+def _end(right: Right, closing: Closing, now: int) -> Sequence[RowChange]:
+    row = closing_row(right, closing, now)
+    return (row, closed_row(right, closing, now)) if right.lease.keep is _KEEPS_ALL else (row,)
 
 
 def _outside(right: Right, commit: Commit, now: int) -> Sequence[RowChange]:
@@ -311,7 +280,9 @@ def _join(right: Right, joined: Joined, *, has_history: bool) -> Sequence[RowCha
 
     Items that failed, or that nobody wants any more, leave frames and items of their own, and questions.
     """
-    items = RowChange(DELETE_ITEMS, (right.lease.row, joined.path, joined.visit), right)
-    below = (right.lease.row, f"{joined.path}[", f"{joined.path}\\")  # the character behind "["
+    row = right.lease.row
+    items, inner = (joined.path, joined.visit), (f"{joined.path}[", f"{joined.path}\\")  # the character behind "["
     texts = DELETE_BELOW if has_history else (*DELETE_BELOW, *DELETE_VALUES_BELOW)
-    return [items, *(RowChange(text, below, right) for text in texts)]
+    rows = [RowChange(KEEP_ITEMS, (row, row, *items, *inner), right)] if has_history else []
+    rows.append(RowChange(DELETE_ITEMS, (row, *items), right))
+    return [*rows, *(RowChange(text, (row, *inner), right) for text in texts)]

@@ -11,7 +11,7 @@ from ..errors import NotAStore, StoreNotWritable
 from ._faults import BUSY_TIMEOUT, TRY, translate
 from ._generation import OwnedConnection, begin_generation, open_known
 from ._keys import add_digest
-from ._schema import check_version, prepare
+from ._schema import SCHEMA, Schema, check_version, prepare
 from ._together import prepare_together
 
 Connection: TypeAlias = sqlite3.Connection
@@ -47,7 +47,12 @@ def read_only(path: Path) -> str:
 
 
 def connector(
-    path: Path, durability: Durability, confirm: Callable[[], None] = lambda: None, *, name: Path | None = None
+    path: Path,
+    durability: Durability,
+    confirm: Callable[[], None] = lambda: None,
+    *,
+    name: Path | None = None,
+    schema: Schema = SCHEMA,
 ) -> Callable[[], sqlite3.Connection]:
     """A function that opens the writing connection, in the thread that calls it, and fences the owners before.
 
@@ -56,6 +61,7 @@ def connector(
         durability: What a commit shall survive.
         confirm: Called while nobody else can write; raises if the file is not ours to own.
         name: The path that it was asked for by, if that is a symbolic link.
+        schema: The tables that the file has to have, or gets.
     """
 
     def open_it() -> OwnedConnection:
@@ -72,7 +78,7 @@ def connector(
             raise translate(error, path) from error
         try:
             restrict(connection)
-            prepare(connection, path)  # before WAL, which would change the file of another application
+            prepare(connection, path, confirm, schema)  # before WAL, which would change the file of another application
             _set_up(connection, path, durability)
             begin_generation(connection, files, confirm)
             note_durability(connection, durability)

@@ -22,12 +22,12 @@ SELECT 1 FROM list_refs JOIN runs USING (rk)
 WHERE maker = ? AND number = ? AND length IS NULL AND status NOT IN ('completed', 'cancelled')
 """
 _HAND_OVER: Final = "UPDATE list_refs SET length = ? WHERE maker = ? AND number = ? AND length IS NULL"
-_APPEND: Final = "INSERT INTO list_refs (rk, path, maker, number) VALUES (?, '', ?, ?)"
+_APPEND: Final = "INSERT INTO list_refs (rk, path, maker, number) VALUES (?, ?, ?, ?)"
 _BASE: Final = "SELECT base_maker, base_number FROM lists WHERE maker = ? AND number = ? AND base_length >= ?"
 _BRANCH: Final = "INSERT INTO lists (maker, number, base_maker, base_number, base_length) VALUES (?, ?, ?, ?, ?)"
 
 
-class _Place(NamedTuple):
+class ListPlace(NamedTuple):
     """Which list."""
 
     maker: int
@@ -54,13 +54,13 @@ def continue_lists(connection: sqlite3.Connection, row: int, run: NewRun) -> tup
         place = _place(connection, key, continued)
         if place is not None:
             own = frame.refs[key]
-            ref = _continue(connection, row, own, place, continued.length)
+            ref = go_on(connection, (row, ""), own, place, continued.length)
             frame = frame._replace(refs={**frame.refs, key: ref})
             values = [_moved(value, own, ref) for value in values]
     return frame, values
 
 
-def _place(connection: sqlite3.Connection, key: str, continued: Continued) -> _Place | None:
+def _place(connection: sqlite3.Connection, key: str, continued: Continued) -> ListPlace | None:
     """Where the elements are; None if there are none to begin with."""
     found = connection.execute(_ROOT, (continued.run_id,)).fetchone()
     if found is None:
@@ -69,18 +69,31 @@ def _place(connection: sqlite3.Connection, key: str, continued: Continued) -> _P
     number, length, maker = to_refs(refs).get(key, Ref(0, 0))
     if not 0 <= continued.length <= (length or 0):
         raise ListTooShort(continued.run_id, key, continued.length, length or 0)
-    return _Place(maker or row, number) if continued.length else None
+    return ListPlace(maker or row, number) if continued.length else None
 
 
-def _continue(connection: sqlite3.Connection, row: int, own: Ref, place: _Place, length: int) -> Ref:
+def go_on(connection: sqlite3.Connection, frame: tuple[int, str], own: Ref, place: ListPlace, length: int) -> Ref:
+    """Let a list of a new run begin with elements of another list.
+
+    Args:
+        connection: The connection.
+        frame: The store's own key of the new run, and the path of the frame that refers to the list.
+        own: Where the list would be if it were one of the run's own.
+        place: The other list.
+        length: How many of its elements.
+
+    Returns:
+        Where the list is: it is the other one, where nobody else appends to that at this length.
+    """
+    row, path = frame
     if connection.execute(_IS_TAKEN, (*place, length, *place)).fetchone() is None:
         connection.execute(_HAND_OVER, (length, *place))
-        connection.execute(_APPEND, (row, *place))
+        connection.execute(_APPEND, (row, path, *place))
         return Ref(place.number, own.length, place.maker)
     while (base := connection.execute(_BASE, (*place, length)).fetchone()) is not None and base[0] is not None:
-        place = _Place(*base)
+        place = ListPlace(*base)
     connection.execute(_BRANCH, (row, own.number, *place, length))
-    connection.execute(_APPEND, (row, row, own.number))
+    connection.execute(_APPEND, (row, path, row, own.number))
     return own
 
 

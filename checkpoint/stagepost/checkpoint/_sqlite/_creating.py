@@ -7,12 +7,16 @@ from .._outside import StoredValue
 from .._records import Frame, Keep, Lease, NewRun, RunStatus
 from .._snapshots import RunInfo
 from ..errors import BlobNotFound, CancelRequested, KeyRemembered
-from ._changes import INSERT_BLOB, RowChange, element_blob_rows, frame_row, shape_row, value_rows, version_row
+from ._changes import INSERT_BLOB, element_blob_rows, frame_row, shape_row, value_rows
 from ._continuing import continue_lists
 from ._fence import Right
+from ._forking import fork_lists, fork_rows
+from ._happened import began_row, happened_rows
 from ._keys import FREE_ID, FREE_KEY, SELECT_REMEMBERED, digest
 from ._queries import LAST_STORED, RUN_COLUMNS, SELECT_RUN
+from ._row_change import RowChange
 from ._rows import to_run, to_time
+from ._schedules import save as save_schedule
 
 INSERT_RUN = f"""
 INSERT INTO runs (
@@ -79,19 +83,32 @@ class Creation:
             KeyRemembered: Its id or key is that of a run that was forgotten.
             CancelRequested: It is below a run whose end was requested.
             BlobNotFound: It refers to bytes that are not there.
-            RunNotFound: One of its lists begins with that of an unknown run.
+            RunNotFound: One of its lists begins with that of an unknown run, or it is a fork of one.
             ListTooShort: It begins with more elements than there are.
+            ScheduleChanged: Its schedule has another revision.
+            StaleCheckpoint: It is a fork, and the other run no longer has one of the lists.
         """
         lease = self.lease(last_key(connection) + 1)
         insertion = self._insertion(lease)
         if connection.execute(insertion.text, insertion.values).rowcount != 1:
             return None, self._existing(connection)
-        root, values = continue_lists(connection, lease.row, self.run)
+        run = fork_lists(connection, lease.row, self.run)
+        root, values = continue_lists(connection, lease.row, run)
         for row in self._rows(lease, root, values):
             row(connection)
+        if run.forked is not None:
+            for row in fork_rows(lease, run.forked, self._now):
+                row(connection)
         if self.run.shape is not None:
             shape_row(lease, self.run.shape, self.run.workflow, self.run.version)(connection)
+        if self.run.schedule is not None:
+            save_schedule(connection, self.run.schedule)
         return lease, self.begun()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its rows are known without asking what others have stored."""
+        return not self.run.continued and self.run.forked is None and self.run.schedule is None
 
     def lease(self, key: int) -> Lease:
         """The right to commit to it.
@@ -122,7 +139,7 @@ class Creation:
         if run.labels:
             rows += _label_rows(right, run.labels, self._now)
         if run.keep is Keep.ALL:
-            rows.append(version_row(right, root))
+            rows += [began_row(right, self._now), *happened_rows(right, run.happened, None, self._now)]
         if run.place is not None:
             rows.append(RowChange(SET_PLACE, (run.place, lease.row), right))
         return rows
@@ -148,6 +165,8 @@ class Creation:
             keep=run.keep,
             shape=None if run.shape is None else run.shape.id,
             labels=run.labels,
+            forked_from=None if run.forked is None else run.forked.run_id,
+            forked_at=None if run.forked is None else run.forked.number,
         )
 
     def _existing(self, connection: sqlite3.Connection) -> RunInfo:

@@ -2,7 +2,9 @@
 
 from typing import Final
 
-TABLES: Final = """
+from ._history_ddl import HISTORY
+
+_TABLES: Final = """
 CREATE TABLE meta (
   name        TEXT PRIMARY KEY,           -- generation: raised at every opening for writing, compared at every commit
   value       INTEGER NOT NULL            -- copied: raised before the WAL is copied; begins at random
@@ -40,12 +42,15 @@ CREATE TABLE runs (
   trace       TEXT,                       -- which trace it belongs to; NULL: one of its own
   keep        TEXT NOT NULL CHECK (keep IN ('result', 'all', 'none')),
   remembered  INTEGER NOT NULL DEFAULT 0, -- what of it outlives it in keys: 1 its id, 2 its key, 3 both
-  starter     TEXT                        -- place of the step above that has started it; NULL: no step has
+  starter     TEXT,                       -- place of the step above that has started it; NULL: no step has
+  forked_from TEXT,                       -- id of the run that it is a fork of, which may be deleted
+  forked_at   INTEGER                     -- of which number of that one's history; NULL: as it stood
 ) STRICT;
 CREATE UNIQUE INDEX runs_key ON runs (key, workflow) WHERE key IS NOT NULL;
-CREATE INDEX runs_status ON runs (status, created_at -- then rk, as in every index: the order of find
+CREATE INDEX runs_status ON runs (status, created_at, rk, workflow -- rk: the order of find; workflow: to count by it
 );
-CREATE INDEX runs_workflow ON runs (workflow, created_at);
+CREATE INDEX runs_workflow ON runs (workflow, created_at -- then rk, as in every index
+);
 CREATE INDEX runs_news ON runs (run_id) WHERE news > heard AND status = 'running';
 CREATE INDEX runs_ended ON runs (finished_at) WHERE finished_at IS NOT NULL;
 
@@ -89,21 +94,6 @@ CREATE TABLE frames (                     -- the checkpoint: one row per concurr
                                           -- [number, length, maker] of a list; maker 0: the run itself
   saved_at INTEGER NOT NULL,              -- microseconds since 1970
   PRIMARY KEY (rk, path)
-) STRICT;
-
-CREATE TABLE history (                    -- every version of the frames of a run that keeps all
-  rk       INTEGER NOT NULL REFERENCES runs (rk) ON DELETE CASCADE,
-  number   INTEGER NOT NULL,
-  path     TEXT NOT NULL,
-  seq      INTEGER NOT NULL,
-  next     TEXT,
-  visits   TEXT,
-  width    INTEGER,
-  state    BLOB NOT NULL,
-  refs     TEXT,                          -- as in frames; what they name stays
-  epoch    INTEGER NOT NULL,              -- by which claim of the run
-  saved_at INTEGER NOT NULL,
-  PRIMARY KEY (rk, number)
 ) STRICT;
 
 CREATE TABLE items (                      -- items of the fan-outs that are under way
@@ -255,8 +245,34 @@ CREATE TABLE effects (                    -- intent before, outcome after
   key    TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('intent', 'done')),
   value  BLOB,
+  number INTEGER,                         -- the last in the history when it was written; NULL: there is no history
+  note   INTEGER NOT NULL DEFAULT 0,      -- 1: it is none, but what its step is to know when it runs again
   PRIMARY KEY (rk, place, key)
 ) STRICT;
+
+CREATE TABLE schedules (                  -- when runs are started that nobody starts by hand
+  key        TEXT PRIMARY KEY,
+  workflow   TEXT NOT NULL,
+  definition BLOB NOT NULL,               -- when runs are started and with what: JSON of the workflow layer's own
+  due_at     INTEGER,                     -- the time that the next run is for; NULL: there is none any more
+  look_at    INTEGER,                     -- when to look at it next
+  created_at INTEGER NOT NULL,
+  paused     INTEGER NOT NULL,
+  revision   INTEGER NOT NULL,            -- raised whenever it is saved, and compared
+  last_due   INTEGER,
+  last_run   TEXT,                        -- its id, also after it was deleted
+  missed     INTEGER NOT NULL,
+  failures   INTEGER NOT NULL,            -- in a row
+  error      TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX schedules_look ON schedules (look_at) WHERE look_at IS NOT NULL AND paused = 0;
+
+CREATE TABLE admissions (                 -- runs that were taken up, as far as a limit per minute asks for it
+  id      INTEGER PRIMARY KEY,
+  counted TEXT NOT NULL,
+  at      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX admissions_at ON admissions (at);
 
 CREATE TABLE blobs (                      -- bytes that runs refer to, once for each content
   digest TEXT PRIMARY KEY,                -- SHA-256 in hexadecimal digits
@@ -288,3 +304,4 @@ WHEN NOT EXISTS (SELECT 1 FROM blob_refs WHERE digest = OLD.digest)
 AND NOT EXISTS (SELECT 1 FROM element_blobs WHERE digest = OLD.digest)
 BEGIN DELETE FROM blobs WHERE digest = OLD.digest; END;
 """
+TABLES: Final = f"{_TABLES}{HISTORY}"

@@ -29,7 +29,7 @@ ConnectionT = TypeVar("ConnectionT", bound=sqlite3.Connection)
 
 _WAL: Final = "-wal"
 _INDEX: Final = "-shm"
-_RAISE = "UPDATE meta SET value = value + 1 WHERE name = 'generation' RETURNING value"
+RAISE: Final = "UPDATE meta SET value = value + 1 WHERE name = 'generation' RETURNING value"
 GENERATION = "SELECT value FROM meta WHERE name = 'generation'"
 
 
@@ -207,7 +207,7 @@ def begin_generation(connection: OwnedConnection, files: Files, confirm: Callabl
     try:
         connection.execute("BEGIN IMMEDIATE")
         confirm()
-        ((connection.generation,),) = connection.execute(_RAISE).fetchall()
+        ((connection.generation,),) = connection.execute(RAISE).fetchall()
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:

@@ -26,6 +26,7 @@ from ._inbox import SqlInbox
 from ._lock import FileLock, held_by, inbox_lock_of, lock_of, name_in
 from ._queries import Query, Row
 from ._reader import Reader
+from ._schema import Schema
 from ._store_reader import opened_reader
 from ._writer import Writer
 
@@ -40,13 +41,16 @@ class InboxConnection(WritingConnection):
 
     Attributes:
         synchronous: How its commits are synchronized, as SQLite counts.
+        schema: The tables that it writes to.
     """
 
     synchronous: int
+    schema: Schema
 
     def refusal(self) -> Exception | None:
-        """Why nothing may be written: the file is not at its path any more, or a new owner wants to lose less."""
-        return self.files.lost() or (None if synchronous(self) == self.synchronous else _busy())
+        """Why nothing may be written: the file is not at its path any more, or a new owner wants something else."""
+        lost = self.files.lost() or self.schema.newer(self, self.path)
+        return lost or (None if synchronous(self) == self.synchronous else _busy())
 
     def synchronize(self) -> None:
         """Let commits survive what those of the owner survive."""
@@ -84,7 +88,9 @@ class SqliteInbox(Aside, SqlInbox):
 
 
 @asynccontextmanager
-async def open_inbox(given: Path, clock: Callable[[], float], limits: Limits) -> AsyncIterator[SqliteInbox]:
+async def open_inbox(
+    given: Path, clock: Callable[[], float], limits: Limits, schema: Schema
+) -> AsyncIterator[SqliteInbox]:
     """Open a file to write beside its owner.
 
     Raises:
@@ -93,11 +99,11 @@ async def open_inbox(given: Path, clock: Callable[[], float], limits: Limits) ->
         SqliteTooOld: SQLite is older than 3.37.
         BackendNotSupported: The loop is not asyncio's.
     """
-    async with opened_reader(given) as (reader, path, name):
+    async with opened_reader(given, schema) as (reader, path, name):
         batches = SignedBatches(path)
         writer = Writer(
             path,
-            lambda: _connect(path, name),
+            lambda: _connect(path, name, schema),
             run_batch=batches,
             may_checkpoint=lambda _: False,
             holder=batches.holder,
@@ -157,7 +163,7 @@ def _run(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]
     return outcomes
 
 
-def _connect(path: Path, name: Path) -> InboxConnection:
+def _connect(path: Path, name: Path, schema: Schema) -> InboxConnection:
     def open_it() -> InboxConnection:
         address = f"{path.as_uri()}?mode=rw"
         return sqlite3.connect(address, uri=True, isolation_level=None, timeout=TRY, factory=InboxConnection)
@@ -165,7 +171,7 @@ def _connect(path: Path, name: Path) -> InboxConnection:
     try:
         connection, files = open_known(path, name, open_it)
         try:
-            _set_up(connection, files)
+            _set_up(connection, files, schema)
         except BaseException:
             connection.close()
             raise
@@ -176,10 +182,10 @@ def _connect(path: Path, name: Path) -> InboxConnection:
     return connection
 
 
-def _set_up(connection: InboxConnection, files: Files) -> None:
+def _set_up(connection: InboxConnection, files: Files, schema: Schema) -> None:
     restrict(connection)
     leave_wal(connection)
-    connection.path, connection.files = files.path, files
+    connection.path, connection.files, connection.schema = files.path, files, schema
     connection.synchronous = -1
     connection.synchronize()
     files.add_beside()

@@ -7,9 +7,20 @@ from .._plain import join_values
 from .._records import Frame, Item, Keep, Lease, Migrated
 from ._changes import value_rows
 from ._fence import Right, check_held
+from ._happened import note_migrated, version_row
 from ._rows import dump_refs, dump_visits
 
 _FORGET = "DELETE FROM {table} WHERE rk = ?"
+_LAST = "SELECT max(number), (SELECT version FROM runs WHERE runs.rk = history.rk) FROM history WHERE rk = ?"
+_MIGRATED = """
+INSERT INTO migrated (rk, number, version, until) SELECT ?, ?, ?, max(number) FROM history WHERE rk = ?
+"""
+_KEEP_ALL_ITEMS = """
+INSERT INTO past_items (rk, path, joined, visit, idx, status, input, value, error, saved_at)
+SELECT rk, path, (SELECT max(number) + 1 FROM history WHERE history.rk = items.rk),
+  visit, idx, status, input, value, error, saved_at
+FROM items WHERE rk = ?
+"""
 _VERSION = "UPDATE runs SET version = ? WHERE rk = ?"
 _FRAME = """
 INSERT INTO frames (rk, path, seq, next, visits, width, state, refs, saved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -31,6 +42,9 @@ def migrate(connection: sqlite3.Connection, lease: Lease, migrated: Migrated, no
     """Write all frames, values and items of a run anew. Its lists are new ones, which no other run refers to."""
     check_held(connection, Right(lease))
     connection.execute(_KEEP_BLOBS, (lease.row, lease.row))
+    last = connection.execute(_LAST, (lease.row,)).fetchone()
+    if lease.keep is Keep.ALL:
+        connection.execute(_KEEP_ALL_ITEMS, (lease.row,))
     for table in _tables(lease):
         connection.execute(_FORGET.format(table=table), (lease.row,))
     connection.execute(_VERSION, (migrated.version, lease.row))
@@ -40,6 +54,11 @@ def migrate(connection: sqlite3.Connection, lease: Lease, migrated: Migrated, no
         for change in value_rows(Right(lease), value, now):
             change(connection)
     connection.executemany(_LOST, [(lease.row, place) for place in migrated.lost])
+    if lease.keep is Keep.ALL:
+        note_migrated(connection, lease, now)
+        for frame in migrated.frames:
+            version_row(Right(lease), frame.path, now)(connection)
+        connection.execute(_MIGRATED, (lease.row, *last, lease.row))
 
 
 def _tables(lease: Lease) -> Iterator[str]:

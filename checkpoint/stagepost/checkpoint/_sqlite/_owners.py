@@ -6,14 +6,16 @@ is final: it comes back under another number. So a run is free if its owner is d
 
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from .._happening import Happening
 from .._ownership import Cancelled, Change, Freed, Lost, News, Owner
 from .._records import Keep, Lease, Shape
 from ..errors import CheckpointError, OwnerExpired, RunNotOpen, RunOwned, StoreInUse
 from ._changes import shape_row
 from ._error_words import index_errors
 from ._fence import run_of
+from ._happened import note_claimed, note_going_on
 from ._queries import RUN_COLUMNS, Row, as_text
 from ._rows import making_sense
 
@@ -25,6 +27,7 @@ UPDATE owners SET dead = 1 WHERE NOT dead AND (expires_at < ? OR (expires_at IS 
 RETURNING id, expires_at IS NOT NULL
 """
 _VOID = "UPDATE runs SET epoch = epoch + 1, heard = news - 1 WHERE owner = ? AND status = 'running' RETURNING run_id"
+_FIRST_CLAIM: Final = 2  # epoch
 _LIVING = "SELECT name FROM owners WHERE NOT dead"
 _JOIN = "INSERT INTO owners (name, expires_at) VALUES (?, ?) RETURNING id"
 _BEAT = "UPDATE owners SET expires_at = ? WHERE id = ? AND NOT dead"
@@ -149,6 +152,8 @@ def claim(
     force: bool,
     counts: bool,
     shape: Shape | None,
+    begins: Sequence[Happening] = (),
+    now: int = 0,
 ) -> tuple[Lease, int | None]:
     """Raise the epoch of an open run; with `reopen` open a failed one first.
 
@@ -156,8 +161,10 @@ def claim(
         The lease, and the number of the owner that had the run.
     """
     check_lives(connection, owner)
+    is_reopened = False
     if reopen:
         for (row,) in connection.execute(_REOPEN, (run_id,)).fetchall():
+            is_reopened = True
             connection.execute(_RETRY_ITEMS, (row,))
             connection.execute(_WAIT_AGAIN, (row,))
             index_errors(connection)
@@ -168,6 +175,14 @@ def claim(
     with making_sense(run_id):
         row, epoch, keep, news = claimed
         lease = Lease(run_id, row=row, epoch=epoch, keep=Keep(keep), owner=owner.id, news=news)
+    if lease.keep is Keep.ALL:
+        former = None if before is None else before[0]
+        is_queued = epoch == _FIRST_CLAIM and former == owner.id  # since this owner has created it
+        if not is_queued:
+            is_left = former not in (None, owner.id)
+            note_claimed(connection, lease, now, outcome="resumed" if is_reopened else "recovered" if is_left else None)
+        if counts:  # others claim it only to end it
+            note_going_on(connection, lease, now, begins)
     if shape is not None:
         run = run_of(connection, run_id)
         shape_row(lease, shape, run.workflow, run.version)(connection)

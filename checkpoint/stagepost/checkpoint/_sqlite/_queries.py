@@ -9,7 +9,7 @@ from stagepost._dataclasses import dataclass
 
 RUN_COLUMNS = (
     "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
-    "runs.created_at, finished_at, trace, keep, news, heard, blocked, shape, "
+    "runs.created_at, finished_at, trace, keep, news, heard, blocked, shape, forked_from, forked_at, "
     "(SELECT json_group_object(name, value) FROM labels WHERE labels.rk = runs.rk)"
 )
 WAIT_COLUMNS = "place, kind, name, prompt, due_at, waits.status, value, by, opened_at, ended_at, checked, refused"
@@ -34,14 +34,15 @@ SNAPSHOT_PARTS = {
         UNION ALL SELECT max(number) FROM lists WHERE maker = (SELECT rk FROM run))""",
     ),
     "wait": (WAIT_COLUMNS, "waits WHERE rk = (SELECT rk FROM run)"),
-    "effect": ("place, key, status, value", "effects WHERE rk = (SELECT rk FROM run)"),
+    "effect": ("place, key, status, value, number, note", "effects WHERE rk = (SELECT rk FROM run)"),
 }
 HISTORY_PARTS = {
     "run": ("rk", "run"),
     **_OUTSIDE,
     "version": (
         f"{FRAME_COLUMNS}, number, epoch, saved_at",
-        "(SELECT * FROM history WHERE rk = (SELECT rk FROM run) AND number > ? ORDER BY number LIMIT ?)",
+        """(SELECT * FROM history WHERE rk = (SELECT rk FROM run) AND number > ? AND path IS NOT NULL
+        ORDER BY number LIMIT ?)""",
     ),
 }
 _PARTS = """
@@ -72,8 +73,12 @@ WHERE idx >= CAST(? AS INTEGER) AND idx < stop ORDER BY idx LIMIT ?
 """
 
 
-def _union(parts: Mapping[str, tuple[str, str]]) -> str:
-    """Parts of what is read in one statement, each as wide as the widest one."""
+def union(parts: Mapping[str, tuple[str, str]]) -> str:
+    """Parts of what is read in one statement, each as wide as the widest one.
+
+    Args:
+        parts: By their names the columns of each, and where they come from.
+    """
     width = max(_width(columns) for columns, _ in parts.values())
     return " UNION ALL ".join(
         f"SELECT '{kind}', {columns}{', NULL' * (width - _width(columns))} FROM {source}"
@@ -87,9 +92,9 @@ def _width(columns: str) -> int:
     return 1 + sum(text == "," and not inside for text, inside in zip(columns, depth, strict=True))
 
 
-_SNAPSHOT = _PARTS + _union(SNAPSHOT_PARTS)
-_HEAD = _PARTS + _union({kind: part for kind, part in SNAPSHOT_PARTS.items() if kind != "element"})
-_HISTORY = _PARTS + _union(HISTORY_PARTS)
+_SNAPSHOT = _PARTS + union(SNAPSHOT_PARTS)
+_HEAD = _PARTS + union({kind: part for kind, part in SNAPSHOT_PARTS.items() if kind != "element"})
+_HISTORY = _PARTS + union(HISTORY_PARTS)
 
 Row = Sequence[Any]
 
@@ -126,7 +131,21 @@ def ids_query(after: str, limit: int) -> Query:
     return Query(text, (as_bytes(after), limit))
 
 
-_OF_RUNS = ("blob_refs", "effects", "frames", "history", "items", "labels", "list_refs", "signals", "vals", "waits")
+_OF_RUNS = (
+    "attempts",
+    "blob_refs",
+    "effects",
+    "frames",
+    "history",
+    "items",
+    "labels",
+    "list_refs",
+    "migrated",
+    "past_items",
+    "signals",
+    "vals",
+    "waits",
+)
 ORPHANS = " UNION ALL ".join(
     f"SELECT '{table}', count(*), count(DISTINCT rk) FROM {table} WHERE rk NOT IN (SELECT rk FROM runs)"
     for table in _OF_RUNS

@@ -6,7 +6,7 @@ connection without seeing each other's transaction, a cancelled one leaves nothi
 
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread, current_thread
@@ -15,11 +15,12 @@ from typing import Any, Final, TypeVar, cast
 import aiosqlite
 import anyio
 
-from ..errors import CheckpointError, StoreNotReadable
+from ..errors import CheckpointError, NotAStore, StoreNotReadable
 from ._batch import primary_code
 from ._faults import BUSY_TIMEOUT, translate_read
 from ._generation import Files, open_known, overwritten
 from ._queries import Query, Row, as_text
+from ._schema import Schema
 
 T = TypeVar("T")
 _GONE: Final = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # what was a store is no database, or has no such table
@@ -32,9 +33,11 @@ class ReadingConnection(sqlite3.Connection):
 
     Attributes:
         files: The files that it has open.
+        schema: The tables that it reads, unless the owner itself reads them.
     """
 
     files: Files
+    schema: Schema | None = None
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> sqlite3.Cursor:  # type: ignore[override]  # no mapping is needed
         """Run a query.
@@ -46,6 +49,10 @@ class ReadingConnection(sqlite3.Connection):
         if lost is not None:
             raise lost
         return super().execute(sql, parameters)
+
+    def newer(self) -> NotAStore | None:
+        """Why what was read may mean something else: somebody has brought the file to another version."""
+        return None if self.schema is None else self.schema.newer(self, self.files.path)
 
 
 class Reader:
@@ -80,7 +87,7 @@ class Reader:
     async def run(self, look: Callable[[sqlite3.Connection], T]) -> T:
         """Do some work in the reading thread, about as much as is read for one page."""
         connection = self._connection  # aiosqlite has no public way to do several things in one turn
-        return cast("T", await connection._execute(look, connection._conn))  # type: ignore[no-untyped-call]  # noqa: SLF001  # aiosqlite's own
+        return cast("T", await connection._execute(partial(_checked, look), connection._conn))  # type: ignore[no-untyped-call]  # noqa: SLF001  # aiosqlite's own
 
     async def interrupt(self) -> None:
         """End what the reading thread reads at this moment, which then raises."""
@@ -102,6 +109,33 @@ class Reader:
         """From now on see that the WAL is still there, too: for a file that is known to be a store."""
         self._files.add_beside()
         self._is_store = True
+
+    def watch_version(self, schema: Schema) -> None:
+        """From now on see that the tables are still these: an owner of a newer version may bring them over."""
+        cast("ReadingConnection", self._connection._conn).schema = schema  # noqa: SLF001  # as in `run`
+
+
+def _checked(look: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection) -> T:
+    """Read something, and see afterwards that the tables were still those that are known.
+
+    Raises:
+        NotAStore: They were not, whatever was read of them.
+    """
+    reading = cast("ReadingConnection", connection)
+    try:
+        found = look(connection)
+    except sqlite3.Error:
+        with suppress(sqlite3.Error):
+            _refuse(reading)
+        raise
+    _refuse(reading)
+    return found
+
+
+def _refuse(connection: ReadingConnection) -> None:
+    newer = connection.newer()
+    if newer is not None:
+        raise newer
 
 
 def _rows(queries: Sequence[Query], connection: sqlite3.Connection) -> list[list[Row]]:

@@ -9,10 +9,12 @@ from typing import TypeVar, Unpack
 
 from .._catalogue import Damage, Progress
 from .._filters import CountBy, Counts, RunFilters
+from .._happenings import Happenings
+from .._outside import Ref
 from .._pages import Page
 from .._snapshots import RunInfo, Snapshot, Version
 from .._tables import Cell
-from .._waiting import Latest, OpenWait, SentSignal, WaitKind
+from .._waiting import EffectBelow, Latest, OpenWait, SentSignal, WaitKind
 from ..errors import (
     BlobNotFound,
     CorruptRun,
@@ -25,10 +27,12 @@ from ..errors import (
     UnusedBlobs,
     UnusedLists,
 )
+from ._at_number import at_number_query, below_query, failures_query, to_snapshot_at
 from ._blobs import damaged_blobs
-from ._counting import count_query, counts_of
+from ._counting import count_query, counted, counts_of, way_of
 from ._faults import is_damage
 from ._finding import Filters, search_runs, search_waits, stored_query
+from ._past import happenings_query, to_happenings, to_value, value_query
 from ._queries import (
     COUNT_RUNS,
     LAST_STORED,
@@ -53,6 +57,7 @@ from ._queries import (
 )
 from ._ranges import Position, Search, Span, Turn, Way, cursor, position
 from ._rows import odd_run, suspects, to_history, to_latest, to_open_wait, to_run, to_signal, to_snapshot
+from ._scheduling import ScheduleReading
 
 T = TypeVar("T")
 Numbered = TypeVar("Numbered", Version, SentSignal)
@@ -60,7 +65,7 @@ _PAGE = 100  # runs that are examined at once
 _MOST_TOLD = 10  # complaints of SQLite's: what follows the first ones is seldom of use
 
 
-class Reading(ABC):
+class Reading(ScheduleReading, ABC):
     """Reads runs from tables; what is missing is how a query reaches its connection."""
 
     @abstractmethod
@@ -75,8 +80,10 @@ class Reading(ABC):
     async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
         """Look at the tables, for what takes many queries."""
 
-    async def load(self, run_id: str) -> Snapshot:
-        """All that is stored of a run."""
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
+        """All that is stored of a run, or how it was at a number of its history."""
+        if at is not None:
+            return to_snapshot_at(run_id, await self._of_run(run_id, self._read(at_number_query(run_id, at))), at)
         return to_snapshot(run_id, await self._of_run(run_id, self._read(snapshot_query(run_id))))
 
     async def head(self, run_id: str) -> Snapshot:
@@ -126,8 +133,8 @@ class Reading(ABC):
         chosen = Filters(**filters)
         if chosen.are_void:
             return counts_of((), by)
-        search = search_runs(chosen, Turn())
-        way, _ = await self._way(search.ways, search.span)
+        search = search_runs(counted(chosen, by), Turn())
+        way = way_of(search.ways, *await self._way(search.ways, search.span))
         return counts_of(await self._read(count_query(chosen, way, search.span, by)), by)
 
     async def stored(self, after: str | None = None, *, limit: int = 100) -> Page[RunInfo]:
@@ -146,6 +153,19 @@ class Reading(ABC):
         rows = await self._read(history_query(run_id, int(after or 0), _one_more(limit)))
         return _numbered(to_history(run_id, rows), limit)
 
+    async def happenings(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Happenings:
+        """What has happened to a run that keeps all."""
+        rows = await self._read(happenings_query(run_id, int(after or 0), _one_more(limit)))
+        return to_happenings(run_id, rows, limit)
+
+    async def value(self, run_id: str, path: str, ref: Ref, *, after: int = 0) -> bytes:
+        """JSON of a value that a frame refers to."""
+        found = to_value(run_id, ref, after, await self._read(value_query(run_id, path, ref, after)))
+        if found is None:
+            await self.info(run_id)
+            raise CorruptRun(run_id, f"its value number {ref.number} is gone")
+        return found
+
     async def elements(
         self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
     ) -> Page[bytes]:
@@ -155,6 +175,16 @@ class Reading(ABC):
         if not rows:
             await self.info(run_id)
         return _elements(run_id, key, rows, begin, limit)
+
+    async def last_failures(self, run_id: str, *, path: str | None = None) -> int | None:
+        """Where in its history a run has joined a fan-out of which items had failed."""
+        ((joined,),) = await self._read(failures_query(run_id, path))
+        return None if joined is None else joined - 1
+
+    async def effects_below(self, run_id: str, *, at: int | None = None) -> Sequence[EffectBelow]:
+        """Effects of runs below a run."""
+        rows = await self._read(below_query(run_id, at))
+        return [EffectBelow(name, place, key, starter, bool(after)) for name, place, key, starter, after in rows]
 
     async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
         """The rows of a SELECT."""

@@ -37,8 +37,8 @@ def to_run(row: Row) -> RunInfo:
 
 def _to_run(row: Row) -> RunInfo:
     run_id, workflow, version, status, key, data, error, cancelling, owner, epoch, attempts, *rest = row
-    created, finished, trace, keep, news, heard, blocked, shape, labels = rest
-    for text in (run_id, workflow, key, error, blocked, labels):
+    created, finished, trace, keep, news, heard, blocked, shape, forked_from, forked_at, labels = rest
+    for text in (run_id, workflow, key, error, blocked, forked_from, labels):
         _ = text and text.encode()  # bytes that are no text are read as surrogates, which nothing else takes
     why, traceback = (None, None) if error is None else split_failure(error)
     return RunInfo(
@@ -47,7 +47,7 @@ def _to_run(row: Row) -> RunInfo:
         version=version,
         status=RunStatus(status),
         key=key,
-        input=_json(data),
+        input=json_of(data),
         error=why,
         cancelling=bool(cancelling),
         owner=owner,
@@ -63,6 +63,8 @@ def _to_run(row: Row) -> RunInfo:
         blocked=blocked,
         shape=shape,
         labels=_NONE if labels == "{}" else json.loads(labels),
+        forked_from=forked_from,
+        forked_at=forked_at,
     )
 
 
@@ -99,19 +101,19 @@ def _to_snapshot(run_id: str, rows: Iterable[Row], *, lists: bool) -> Snapshot:
     if not parts["run"]:
         raise RunNotFound(run_id)
     outside = Outside(parts["value"], parts["element"])
-    frames = {frame.path: frame for frame in [_to_frame(columns, outside, lists=lists) for columns in parts["frame"]]}
+    frames = {frame.path: frame for frame in [to_frame(columns, outside, lists=lists) for columns in parts["frame"]]}
     saved_at = {frame[0]: to_time(frame[7]) for frame in parts["frame"]}
     saved_at |= {f"{item[0]}[{item[2]}]": to_time(item[7]) for item in parts["item"]}
     if "" not in frames:
         raise ValueError("its first frame is gone")
-    items = [_to_item(columns) for columns in parts["item"]]
+    items = [to_item(columns) for columns in parts["item"]]
     items.sort(key=lambda item: (item.path, item.visit, item.idx))
     return Snapshot(
         to_run(parts["run"][0]),
         frames,
         tuple(items),
         tuple(map(to_wait, parts["wait"])),
-        tuple(map(_to_effect, parts["effect"])),
+        tuple(map(to_effect, parts["effect"])),
         parts["shape"][0][0] if parts["shape"] else None,
         parts["number"][0][0],
         saved_at,
@@ -150,17 +152,24 @@ class Outside:
     def get(self, ref: Ref) -> bytes:
         """JSON of a value, of a list from its elements."""
         if ref.length is None:
-            return _json(self._values[ref.number])
+            return json_of(self._values[ref.number])
         found = self._lists[ref.maker, ref.number] if ref.length else {}
-        return _json(b"[" + b",".join(map(found.__getitem__, range(ref.length))) + b"]")
+        return json_of(b"[" + b",".join(map(found.__getitem__, range(ref.length))) + b"]")
 
 
-def _to_frame(columns: Row, outside: Outside, *, lists: bool = True) -> Frame:
+def to_frame(columns: Row, outside: Outside, *, lists: bool = True) -> Frame:
+    """The columns of `FRAME_COLUMNS`.
+
+    Args:
+        columns: They.
+        outside: Values that have rows of their own.
+        lists: Whether lists are among these.
+    """
     path, seq, next_, state, visits, width, stored_refs, *_ = columns
     refs = to_refs(stored_refs)
     read = refs if lists else {key: ref for key, ref in refs.items() if ref.length is None}
     values = {**split_values(state), **{key: outside.get(ref) for key, ref in read.items()}}
-    return Frame(path, seq, next_, values, _to_visits(visits), width, refs)
+    return Frame(path, seq, next_, values, to_visits(visits), width, refs)
 
 
 def to_refs(stored: str | None) -> dict[str, Ref]:
@@ -168,7 +177,7 @@ def to_refs(stored: str | None) -> dict[str, Ref]:
     return {key: Ref(*ref) for key, ref in json.loads(stored).items()} if stored else {}
 
 
-def _to_visits(stored: str | None) -> Mapping[str, int]:
+def to_visits(stored: str | None) -> Mapping[str, int]:
     visits = {} if stored is None else json.loads(stored)
     if not all(isinstance(count, int) for count in visits.values()):
         raise ValueError("its visits are no numbers")
@@ -195,12 +204,13 @@ def to_history(run_id: str, rows: Iterable[Row]) -> Sequence[Version]:
 
 def _to_version(columns: Row, outside: Outside) -> Version:
     *frame, number, epoch, saved_at = columns
-    return Version(number, _to_frame(frame, outside), to_time(saved_at), epoch)
+    return Version(number, to_frame(frame, outside), to_time(saved_at), epoch)
 
 
-def _to_item(columns: Row) -> Item:
+def to_item(columns: Row) -> Item:
+    """The columns of an item."""
     path, visit, idx, status, data, value, error, *_ = columns
-    return Item(path, visit, idx, ItemStatus(status), _json(data), _json(value), error)
+    return Item(path, visit, idx, ItemStatus(status), json_of(data), json_of(value), error)
 
 
 def to_wait(columns: Row) -> StoredWait:
@@ -210,10 +220,10 @@ def to_wait(columns: Row) -> StoredWait:
         place=place,
         kind=WaitKind(kind),
         name=name,
-        prompt=_json(prompt),
+        prompt=json_of(prompt),
         due_at=None if due_at is None else to_time(due_at),
         status=WaitStatus(status),
-        value=_json(value),
+        value=json_of(value),
         by=by,
         opened_at=to_time(opened_at),
         ended_at=None if ended_at is None else to_time(ended_at),
@@ -254,18 +264,19 @@ def to_signal(run_id: str, row: Row) -> SentSignal:
     """
     number, name, value, checked = row
     with making_sense(run_id):
-        return SentSignal(number, name, _json(value), bool(checked))
+        return SentSignal(number, name, json_of(value), bool(checked))
 
 
-def _to_effect(columns: Row) -> Effect:
-    place, key, status, value, *_ = columns
-    return Effect(place, key, EffectStatus(status), _json(value))
+def to_effect(columns: Row) -> Effect:
+    """The columns of an effect."""
+    place, key, status, value, number, note, *_ = columns
+    return Effect(place, key, EffectStatus(status), json_of(value), number, bool(note))
 
 
 _Json = TypeVar("_Json", bytes, bytes | None)
 
 
-def _json(data: _Json) -> _Json:
+def json_of(data: _Json) -> _Json:
     """Bytes that were stored as JSON, and still are."""
     if data is not None:
         from_json(data)

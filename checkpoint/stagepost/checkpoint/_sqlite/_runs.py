@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from anyio import sleep
 
 from .._feed import Feed
+from .._happening import Happening
 from .._labels import check_labels
 from .._limits import Limits
 from .._ownership import Change, Lost, Owner
@@ -34,6 +35,7 @@ from ._migrating import migrate
 from ._queries import LEAVINGS, Row, ended_query, old_keys_query
 from ._ranges import Turn
 from ._rows import to_micros, to_run
+from ._scheduling import Scheduling
 
 T = TypeVar("T")
 
@@ -41,7 +43,7 @@ _REST: Final = 0.015  # seconds between two transactions that delete: commits ha
 _NONE: Final = Keep.NONE  # to look up a member of an enum takes long for what each step does
 
 
-class SqlRuns(SqlInbox):
+class SqlRuns(SqlInbox, Scheduling):
     """Keeps runs in tables.
 
     Args:
@@ -140,9 +142,11 @@ class SqlRuns(SqlInbox):
         force: bool = False,
         counts: bool = True,
         shape: Shape | None = None,
+        begins: Sequence[Happening] = (),
     ) -> Lease:
         """Become the owner of an open run, or with `reopen` of a failed one."""
-        work = partial(owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, counts=counts, shape=shape)
+        claim = partial(owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, counts=counts)
+        work = partial(claim, shape=shape, begins=begins, now=self._now())
         lease, before = await (self._write if self._ttl is None else self._burying)(work)
         if before != owner.id and before in self._feeds:
             self._feeds[before].put([Lost(run_id)])

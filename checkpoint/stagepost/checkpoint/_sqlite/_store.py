@@ -8,7 +8,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import anyio
 
@@ -28,6 +28,7 @@ from ._owners import changes
 from ._queries import Query, Row
 from ._reader import Reader, open_reader
 from ._runs import SqlRuns
+from ._schema import SCHEMA, Schema
 from ._store_reader import StoreReader, check_backend, open_store_reader
 from ._thread import Listener, RunBatch
 from ._writer import Writer
@@ -66,6 +67,8 @@ class SqliteStore(Aside, SqlRuns):
         BackendNotSupported: The loop is not asyncio's (on entering).
     """
 
+    _schema: ClassVar[Schema] = SCHEMA
+
     def __init__(
         self,
         path: str | PathLike[str],
@@ -90,8 +93,8 @@ class SqliteStore(Aside, SqlRuns):
         self._reader: Reader | None = None
         self._stack = AsyncExitStack()
 
-    @staticmethod
-    def reader(path: str | PathLike[str]) -> AbstractAsyncContextManager[StoreReader]:
+    @classmethod
+    def reader(cls, path: str | PathLike[str]) -> AbstractAsyncContextManager[StoreReader]:
         """Read the runs of a file without owning it: from any process, whether its owner lives, was killed or is none.
 
         ::
@@ -106,10 +109,11 @@ class SqliteStore(Aside, SqlRuns):
         SqliteWithoutFts5: SQLite was built without FTS5 (on entering).
             BackendNotSupported: The loop is not asyncio's (on entering).
         """
-        return open_store_reader(Path(path))
+        return open_store_reader(Path(path), cls._schema)
 
-    @staticmethod
+    @classmethod
     def inbox(
+        cls,
         path: str | PathLike[str],
         *,
         max_value: int | None = DEFAULT.refuse,
@@ -143,7 +147,7 @@ class SqliteStore(Aside, SqlRuns):
             StoreLost: The file was deleted, moved or replaced since (on writing and reading).
             StoreNotWritable: The file or its folder refuses (on writing).
         """
-        return open_inbox(Path(path), clock, Limits(max_value, warn_value, max_blob))
+        return open_inbox(Path(path), clock, Limits(max_value, warn_value, max_blob), cls._schema)
 
     async def __aenter__(self) -> Self:
         check_backend()
@@ -212,7 +216,7 @@ class SqliteStore(Aside, SqlRuns):
         beside = Beside(path)
         writer = Writer(
             path,
-            connector(path, self._durability, partial(lock.confirm, path), name=name),
+            connector(path, self._durability, partial(lock.confirm, path), name=name, schema=self._schema),
             run_batch=self._run_batch,
             may_checkpoint=lambda connection: lock.is_alone() and not refused(connection),
             holder=lambda: beside.holder() or ANOTHER_PROGRAM,

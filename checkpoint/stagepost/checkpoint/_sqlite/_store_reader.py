@@ -15,7 +15,7 @@ from ._connect import read_only
 from ._generation import resolve
 from ._queries import Query, Row
 from ._reader import Reader, open_reader
-from ._schema import APPLICATION_ID, MASTER, check_known, check_version
+from ._schema import APPLICATION_ID, MASTER, Schema, check_version
 
 T = TypeVar("T")
 _MARKS = Query("SELECT application_id, user_version FROM pragma_application_id, pragma_user_version", ())
@@ -48,14 +48,14 @@ class StoreReader(Aside):
 
 
 @asynccontextmanager
-async def open_store_reader(given: Path) -> AsyncIterator[StoreReader]:
+async def open_store_reader(given: Path, schema: Schema) -> AsyncIterator[StoreReader]:
     """Open a file for reading, whoever owns it, and see that it is a store; raises what `opened_reader` does."""
-    async with opened_reader(given) as (reader, path, name):
+    async with opened_reader(given, schema) as (reader, path, name):
         yield StoreReader(reader, path, name)
 
 
 @asynccontextmanager
-async def opened_reader(given: Path) -> AsyncIterator[tuple[Reader, Path, Path]]:
+async def opened_reader(given: Path, schema: Schema) -> AsyncIterator[tuple[Reader, Path, Path]]:
     """A reader of a file that is a store, the file's path without symbolic links, and the absolute one.
 
     Raises:
@@ -73,8 +73,9 @@ async def opened_reader(given: Path) -> AsyncIterator[tuple[Reader, Path, Path]]
         ((marker, version),) = await reader.fetch(_MARKS)
         if marker != APPLICATION_ID:
             raise NotAStore(path, "no store was ever opened on it; give the file of one")
-        check_known(version, [(name, sql) for name, sql in await reader.fetch(_TABLES)], path)
+        schema.check(version, [(name, sql) for name, sql in await reader.fetch(_TABLES)], path)
         reader.watch_beside()
+        reader.watch_version(schema)
         yield reader, path, name
 
 

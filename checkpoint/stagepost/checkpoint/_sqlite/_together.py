@@ -25,7 +25,6 @@ from itertools import count, repeat
 from typing import Final
 
 from ._changes import (
-    ADD_VERSION,
     BEGIN_LIST,
     CLOSE,
     DELETE_BELOW,
@@ -42,6 +41,7 @@ from ._changes import (
     INSERT_ITEM,
     INSERT_SHAPE,
     INSERT_VALUE,
+    KEEP_ITEMS,
     OWN_LIST,
     PROGRESS,
     REFER,
@@ -50,16 +50,18 @@ from ._changes import (
     UPDATE_ITEM,
     WRITE_EFFECT,
     Changes,
-    RowChange,
     shape_row,
 )
 from ._creating import ADOPT, CANCELLED, INSERT_LABEL, INSERT_RUN, SET_PLACE, Creation, last_key
 from ._generation import GENERATION, OwnedConnection
+from ._happened import ADD_TO_HISTORY, BEGIN_ATTEMPT
+from ._row_change import RowChange
 
 _CHECKED: Final = (UPDATE_FRAME, UPDATE_ITEM, INSERT_FRAME, INSERT_ITEM, WRITE_EFFECT, CLOSE, INSERT_RUN, ADOPT)
 _UNCHECKED: Final = (
-    *(INSERT_VALUE, DROP_VALUE, BEGIN_LIST, OWN_LIST, DROP_LIST, INSERT_ELEMENT, INSERT_LABEL, ADD_VERSION),
-    *(DELETE_EFFECT, INSERT_SHAPE, DELETE_FRAME, DELETE_ITEMS, PROGRESS, SET_PLACE),
+    *(INSERT_VALUE, DROP_VALUE, BEGIN_LIST, OWN_LIST, DROP_LIST, INSERT_ELEMENT, INSERT_LABEL),
+    *(ADD_TO_HISTORY, BEGIN_ATTEMPT),
+    *(DELETE_EFFECT, INSERT_SHAPE, DELETE_FRAME, KEEP_ITEMS, DELETE_ITEMS, PROGRESS, SET_PLACE),
     *(INSERT_BLOB, REFER, REFER_FROM),
     *(*DELETE_VALUES, *DELETE_BELOW, *DELETE_VALUES_BELOW),
 )
@@ -149,7 +151,7 @@ class _Plan:
             self.rows.append(request)
         elif isinstance(request, Changes) and request.is_fenced and not request.fails:
             self.rows += request.rows
-        elif isinstance(request, Creation) and not request.run.continued:
+        elif isinstance(request, Creation) and request.is_plain:
             return self._create(request)
         else:
             self.is_possible = False

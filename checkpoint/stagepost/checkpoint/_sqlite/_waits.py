@@ -2,10 +2,11 @@
 
 import sqlite3
 
-from .._records import Lease
+from .._records import Keep, Lease
 from .._waiting import NewWait, StoredWait, WaitKind
 from ..errors import StaleCheckpoint
 from ._fence import FENCE, Right, check_held, refusal
+from ._happened import happened_rows, note_resting
 from ._queries import WAIT_COLUMNS
 from ._rows import to_micros, to_wait
 
@@ -39,6 +40,9 @@ def open_wait(connection: sqlite3.Connection, lease: Lease, wait: NewWait, now: 
     right = Right(lease)
     due_at = None if wait.due_at is None else to_micros(wait.due_at.timestamp())
     name = (wait.place, f"{lease.run_id}/{wait.place}")
+    if lease.keep is Keep.ALL:
+        for row in happened_rows(right, wait.happened, None, now):
+            row(connection)
     values = (lease.row, *name, wait.kind.value, wait.name, wait.prompt, due_at, now, *right.fence)
     if connection.execute(_OPEN, values).rowcount != 1:
         raise refusal(connection, right, wait.place, "free")
@@ -66,7 +70,10 @@ def park(connection: sqlite3.Connection, lease: Lease, heard: int) -> bool:
     """Let a run rest, unless it has news that its owner has not heard of."""
     right = Right(lease)
     check_held(connection, right)
-    return connection.execute(_PARK, (lease.row, *right.fence, heard)).rowcount == 1
+    parks = connection.execute(_PARK, (lease.row, *right.fence, heard)).rowcount == 1
+    if parks and lease.keep is Keep.ALL:
+        note_resting(connection, lease)
+    return parks
 
 
 def _stored(connection: sqlite3.Connection, lease: Lease, place: str) -> StoredWait:

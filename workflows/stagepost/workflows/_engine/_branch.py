@@ -10,6 +10,7 @@ from stagepost.checkpoint import (
     CannotStore,
     Closing,
     Frame,
+    Happening,
     Joined,
     NewsFirst,
     Ref,
@@ -27,6 +28,7 @@ from .._execution._items import ItemRecord
 from .._execution._journal import Parts
 from .._execution._sizes import measure
 from .._listening._room import Room
+from .._plans._decisions import Decisions
 from .._plans._plan import Place, Plan, Position
 from .._plans._within import Within
 from .._steps._context import StepContext
@@ -36,6 +38,7 @@ from .._values._schema import to_values
 from .._values._state import Stored, Values, merged, release, weigh
 from ..errors import WorkflowError
 from ._saving import tell_saved
+from ._saying import say_decided, say_frozen, say_moved
 from ._written import Written
 
 NO_REFS: Final[Mapping[str, Ref]] = MappingProxyType({})
@@ -174,17 +177,18 @@ class Branch:
         if run.journal.is_stored or blobs:
             also = () if attached is None else attached.also
             written = Written(updates, own, joined, blobs, also, is_flat=not (grows or size > LARGE or self.refs))
+        decisions = None if run.chronicle is None else Decisions()
         try:
-            position = self.plan.land(after, visits, seen, self.trail)
+            position = self.plan.land(after, visits, seen, self.trail, decisions)
         except WorkflowError as error:
             run.secrets.clean(error)
             open_end = Position(after, visits)
-            refs = self.refs if written is None else await self._save(written, open_end)
+            refs = self.refs if written is None else await self._save(written, open_end, decisions)
             if run.room is not None:
                 self._tell(run.room, own, open_end)
             self._stand(own, seen, open_end, refs)
             raise
-        refs = self.refs if written is None else await self._save(written, position)
+        refs = self.refs if written is None else await self._save(written, position, decisions)
         self.trail.extend(position.entered)
         if run.room is not None:
             self._tell(run.room, own, position)
@@ -192,8 +196,8 @@ class Branch:
         if run.journal.must_pause and not straight_on:
             await run.journal.pause()
 
-    async def freeze(self, items: list[ItemRecord], path: str, visit: int) -> None:
-        """Save the items of the fan-out where the branch stands."""
+    async def freeze(self, items: list[ItemRecord], path: str, visit: int, *, begins: int = 1) -> None:
+        """Save the items of the fan-out where the branch stands, of which so many begin at once."""
         inputs, journal = [item.input for item in items], self.execution.journal
         size, _, bears = weigh(inputs)
         if size > self.execution.limits.least:
@@ -205,6 +209,8 @@ class Branch:
             parts = Parts(frame=frame, frozen=frozen)
             if blobs:
                 parts["blobs"] = blobs
+            if self.execution.chronicle is not None:
+                parts["happened"] = say_frozen(self, len(items), begins)
             await journal.save(parts)
         if blobs:
             self.execution.blobs.keep(blobs)
@@ -243,12 +249,16 @@ class Branch:
         failure = self.failure(place.within, error, state=self.shown())
         raise failure from failure.__cause__
 
-    async def _save(self, written: Written, position: Position) -> Mapping[str, Ref]:
+    async def _save(
+        self, written: Written, position: Position, decisions: Decisions | None = None
+    ) -> Mapping[str, Ref]:
         """Commit what a step has changed, if the run is stored; returns which values have rows of their own then.
 
         A statement on tables of the application that fails is a failure of the step.
         """
         refs, journal, blobs = self.refs, self.execution.journal, written.blobs
+        if decisions is not None:
+            say_decided(self, decisions)
         if journal.is_stored:
             layout = ALL_INSIDE if written.is_flat else self._lay_out(written)
             try:
@@ -274,7 +284,13 @@ class Branch:
             parts["blobs"] = written.blobs
         if written.also:
             parts["also"] = written.also
+        if self.execution.chronicle is not None:
+            parts["happened"] = self._said(written, position, has_frame="frame" in parts)
         return parts
+
+    def _said(self, written: Written, position: Position, *, has_frame: bool) -> tuple[Happening, ...]:
+        """What the commit says for the history."""
+        return say_moved(self, position, None if has_frame else written.updates)
 
     def _lay_out(self, written: Written) -> Layout:
         numbers, blobs = self.execution.numbers, written.blobs or NO_BLOBS

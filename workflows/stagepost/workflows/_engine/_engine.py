@@ -21,6 +21,7 @@ from ._intermediates import keep
 from ._performing import perform
 from ._results import check_unchanged, explained
 from ._saving import tell_begun
+from ._saying import say_failed, say_route
 from ._story import Story
 
 
@@ -67,6 +68,8 @@ async def observed(execution: Execution, branch: Branch, *, recovered: bool) -> 
 async def _to_its_end(execution: Execution, branch: Branch) -> None:
     """Take a stored run to its end, and store that."""
     with execution.stored.scope:
+        if branch.place is None:
+            return await execution.complete()
         while True:
             news = execution.news
             try:
@@ -100,7 +103,9 @@ async def advance(branch: Branch) -> None:
             await _ACTIONS[type(place)](branch, place)
             if story is not None:
                 story.go_on()
-    except WorkflowError:
+    except WorkflowError as error:
+        if run.chronicle is not None:
+            say_failed(branch, error)
         if story is not None:
             story.fail()
         raise
@@ -148,6 +153,8 @@ async def _take_route(branch: Branch, place: RoutePlace) -> None:
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         failure = branch.failure(place.within, own_failure(error), state=state)
         raise failure from failure.__cause__
+    if branch.execution.chronicle is not None:
+        say_route(branch, place, name)
     await branch.move({}, way, attached=context.attached)
     branch.execution.emit(RouteTaken, path=path, route=name)
 

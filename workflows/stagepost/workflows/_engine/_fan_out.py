@@ -1,6 +1,6 @@
 """A fan-out under way: its items frozen, worked on by a few workers at once, accounted for, and joined."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from time import time
 
@@ -8,7 +8,10 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from stagepost.checkpoint import (
+    AttemptOutcome,
     CannotStore,
+    Happening,
+    HappeningKind,
     ItemStatus,
     Statement,
     StatementFailed,
@@ -19,6 +22,7 @@ from stagepost.hub import TaskGuard, leaves_of, new_guard
 from .._containment import find, own_failure
 from .._events import ItemEnded, ItemsFrozen
 from .._execution._blobs import blobs_of, check_blobs
+from .._execution._chronicle import Chronicle
 from .._execution._items import ItemRecord
 from .._execution._journal import Parts
 from .._execution._signals import Left, Parked, Stopping
@@ -36,6 +40,7 @@ from ._ending import Ending, with_status
 from ._item_branch import ItemBranch
 from ._performing import perform
 from ._queue import ItemQueue
+from ._saying import item_place, say_entered
 from ._taking import take_items
 
 Advance = Callable[[Branch], Awaitable[None]]
@@ -60,6 +65,7 @@ class FanOut:
         self._visit = branch.visit(place.within)
         self._items: list[ItemRecord] = []
         self._ending: Ending
+        self._unpromised: Iterator[ItemRecord] = iter(())
         self._done = 0
         self._failed = 0
 
@@ -71,6 +77,7 @@ class FanOut:
             CheckpointError: A commit failed.
             Parked: All that is left to do waits for something.
         """
+        say_entered(self._branch)
         resumes = self._branch.width is not None
         self._items = self._run.items.pop(self._path, []) if resumes else await self._freeze()
         self._ending = Ending(self._branch, self._place, self._path, self._visit, self._items)
@@ -81,6 +88,9 @@ class FanOut:
         if resumes and self._run.tracing is not None:
             self._run.tracing.resumed(self._places())
         queue = ItemQueue(self._path, with_status(self._items, ItemStatus.WAITING))
+        if self._run.chronicle is not None:
+            waiting = list(with_status(self._items, ItemStatus.WAITING))
+            self._unpromised = iter(waiting[self._pattern.width(len(self._items)) :])
         self._run.listeners.append(queue.hear)
         try:
             await self._work(queue)
@@ -128,7 +138,7 @@ class FanOut:
 
     async def _freeze(self) -> list[ItemRecord]:
         items = take_items(self._branch, self._place.within, self._pattern)
-        await self._branch.freeze(items, self._path, self._visit)
+        await self._branch.freeze(items, self._path, self._visit, begins=self._pattern.width(len(items)))
         return items
 
     async def _run_workers(self, queue: ItemQueue, width: int) -> None:
@@ -190,6 +200,9 @@ class FanOut:
     async def _follow(self, worker: Plan, item: ItemRecord, guard: TaskGuard) -> None:
         """Take the branch of an item whose worker is a pattern to its end."""
         branch = ItemBranch(self._branch, worker, self._path, self._visit, item, item_key=self._pattern.item_key)
+        if self._run.chronicle is not None:
+            self._run.chronicle.enter(HappeningKind.ITEM, branch.item_place)
+            branch.following = self._following
         branch.work_in(guard)
         if self._run.room is not None and not self._run.journal.is_stored:
             self._branch.inner[branch.path] = branch
@@ -260,6 +273,8 @@ class FanOut:
     ) -> None:
         if self._run.journal.is_stored:
             parts = Parts(outcomes=(outcome.stored(self._path, self._visit), *self._run.take_cancelled()))
+            if self._run.chronicle is not None:
+                parts["happened"] = self._said(self._run.chronicle, outcome)
             if blobs:
                 parts["blobs"] = blobs
             if also:
@@ -268,6 +283,22 @@ class FanOut:
         if blobs:
             self._run.blobs.keep(blobs)
         item.status, item.value, item.error = outcome.status, outcome.value, outcome.error
+
+    def _said(self, chronicle: Chronicle, outcome: ItemRecord) -> tuple[Happening, ...]:
+        """What the commit of an item says for the history: it has ended, and whoever worked on it takes the next."""
+        stored, name = outcome.stored(self._path, self._visit), item_place(self._branch, self._place, outcome.idx)
+        how = AttemptOutcome(outcome.status)
+        end = chronicle.end(name, how, error=stored.error, value=stored.value)
+        return (end, *self._following(ok=how is AttemptOutcome.OK))
+
+    def _following(self, *, ok: bool) -> tuple[Happening, ...]:
+        """The item that begins when one has ended, if one does: they are taken in their order, by whomever."""
+        enough, chronicle = self._pattern.enough, self._run.chronicle
+        decides = self._done + 1 == enough if ok else self._pattern.failures is None and enough is None
+        item = None if decides or self._is_decided else next(self._unpromised, None)
+        if item is None or chronicle is None:
+            return ()
+        return (chronicle.promise(HappeningKind.ITEM, item_place(self._branch, self._place, item.idx)),)
 
     @property
     def _has_failed(self) -> bool:
@@ -287,6 +318,9 @@ class FanOut:
     def _note_cancelled(self, item: ItemRecord) -> None:
         if item.status is ItemStatus.WAITING:
             item.status = ItemStatus.CANCELLED
+            if self._run.chronicle is not None:
+                name = item_place(self._branch, self._place, item.idx)
+                self._run.chronicle.note(self._run.chronicle.end(name, AttemptOutcome.CANCELLED))
             self._run.note_cancelled(item.stored(self._path, self._visit))
 
     def _note_ended(self, item: ItemRecord) -> None:

@@ -21,6 +21,7 @@ from ._branch import Branch
 from ._intermediates import keep
 from ._performing import perform
 from ._results import check_unchanged, explained
+from ._saying import say_entered
 from ._taking import take_items
 
 
@@ -38,6 +39,7 @@ async def fold_on(branch: Branch, place: FoldPlace) -> None:
 
 
 async def _freeze(branch: Branch, place: FoldPlace) -> None:
+    say_entered(branch)
     path = branch.full_path(place.path)
     items = take_items(branch, place.within, place.source)
     if items:

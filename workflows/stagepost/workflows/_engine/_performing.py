@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 def perform(step: "Step", value: Any, context: "StepContext", guard: TaskGuard, run: "Execution") -> Awaitable[Any]:
     """Run a step on a state or an item, observed by whoever traces the run; see `_perform`."""
-    performed = _perform(step, value, context, guard, run.ledger)
+    performed = _perform(step, value, context, guard, run)
     return performed if run.tracing is None else observed_step(run.tracing, step, value, context, performed)
 
 
-async def _perform(step: "Step", value: Any, context: "StepContext", guard: TaskGuard, ledger: "Ledger") -> Any:
+async def _perform(step: "Step", value: Any, context: "StepContext", guard: TaskGuard, run: "Execution") -> Any:
     """Run a step on a state or an item; what it waits for is saved, and it runs again once that has come.
 
     Args:
@@ -36,7 +36,7 @@ async def _perform(step: "Step", value: Any, context: "StepContext", guard: Task
         value: The state or the item.
         context: What the step may know.
         guard: Of the task that this is called in.
-        ledger: Waits and effects of the run.
+        run: The run.
 
     Raises:
         Parked: It waits.
@@ -44,11 +44,14 @@ async def _perform(step: "Step", value: Any, context: "StepContext", guard: Task
         UncleanStep: It left a cancel scope open, or cancelled its own task.
         BaseException: It failed, or was cancelled from outside.
     """
+    ledger = run.ledger
     while True:
         if ledger.waits:
             if ledger.is_waiting(context.place):
                 raise Parked
             await ledger.recall(context.place)
+        if run.chronicle is not None:
+            run.chronicle.begin(context.place)
         try:
             result = await step.call(value, context)
         except BaseException as error:  # noqa: BLE001  # raised again, unless the step waits

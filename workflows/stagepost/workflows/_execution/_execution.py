@@ -32,6 +32,7 @@ from .._values._secrets import NO_SECRETS, Secrets
 from .._values._state import Value
 from ._blobs import Blobs
 from ._children import Children
+from ._chronicle import Chronicle
 from ._items import ItemRecord
 from ._journal import Journal, MemoryJournal, Parts, StoredJournal
 from ._ledger import Ledger
@@ -82,6 +83,7 @@ class Execution:
         listeners: Are told the places of waits that end.
         kept: Bytes beside the state of a run in memory, by digest.
         labels: What it can be found by, and its children too.
+        chronicle: What it says of itself; None if it keeps no history.
         numbers: Counts its values and lists with rows of their own.
         room: Those who listen to it, or to the run around it; None if nobody does.
         tracer: Traces the runs of its runner, or those below it; None if they are not traced.
@@ -119,6 +121,7 @@ class Execution:
     kept: dict[str, bytes] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=partial(count, 1))
+    chronicle: Chronicle | None = None
     room: Room | None = None
     tracer: Tracer | None = None
     tracing: RunTracer | None = None
@@ -132,6 +135,8 @@ class Execution:
         self.is_observed = self.emitter.enabled
         if self.is_observed and self.journal.is_stored:
             self.journal.saved = self._tell_saved
+        if self.keep is Keep.ALL and self.journal.is_stored:
+            self.chronicle = self.journal.chronicle = Chronicle(self.clock, self.secrets.mask)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Take up what a process before this one has left."""
@@ -238,6 +243,10 @@ class Execution:
             error=describe(error),
             exception=traceback,
         )
+
+    async def complete(self) -> None:
+        """Commit that the run has completed, of one that began at its end: a fork of a run that had ended."""
+        await self._end(RunStatus.COMPLETED)
 
     async def cancel(self) -> None:
         """Commit that the run was cancelled, and which of its items with it."""

@@ -1,6 +1,7 @@
 """Where a run is saved, and where it pauses between what it saves."""
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from time import perf_counter
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypedDict
@@ -15,6 +16,7 @@ from stagepost.checkpoint import (
     Commit,
     Effect,
     Frame,
+    Happening,
     Item,
     Joined,
     Lease,
@@ -27,6 +29,7 @@ from stagepost.checkpoint import (
 )
 
 from .._listening._room import Room
+from ._chronicle import Chronicle
 from ._signals import Stopping
 
 _FAIR: Final = 0.001  # seconds that the engine works on a run in memory before it lets others run
@@ -49,6 +52,7 @@ class Parts(TypedDict, total=False):
     blobs: Mapping[str, bytes | None]
     dropped: tuple[Ref, ...]
     also: tuple[Statement, ...]
+    happened: tuple[Happening, ...]
 
 
 class Watch(Protocol):
@@ -122,6 +126,7 @@ class StoredJournal:
         scopes: This one, and those of the fan-outs under way.
         heard: How much news of the run its execution has heard; only news after that is read.
         saved: Is told of each commit, and how many seconds it took; None if nobody wants to know.
+        chronicle: What the run says of itself; None if it keeps no history.
         room: Those who listen to the run; None if nobody does. Branches ring there after their commits, the journal
             after what else it has stored.
     """
@@ -149,6 +154,7 @@ class StoredJournal:
         self.scopes = [self.scope]
         self.heard = heard
         self.saved: Callable[[Parts, float], None] | None = None
+        self.chronicle: Chronicle | None = None
         self.room: Room | None = None
 
     @property
@@ -161,14 +167,22 @@ class StoredJournal:
 
         Each step comes by, so nothing is awaited on the way to the store.
         """
-        if self._is_attempt or self.saved is not None:
+        if self._is_attempt or self.saved is not None or self.chronicle is not None:
             return self._save(parts)
         return self._store.commit(Commit(self._lease, **parts))
 
     async def _save(self, parts: Parts) -> None:
         """Commit, and say so. The first commit since the run was recovered says that it has got somewhere."""
-        started = perf_counter()
-        await self._store.commit(Commit(self._lease, **parts, progresses=self._is_attempt))
+        started, chronicle = perf_counter(), self.chronicle
+        said = () if chronicle is None else chronicle.take()
+        if said:
+            parts = {**parts, "happened": (*said, *parts.get("happened", ()))}
+        try:
+            await self._store.commit(Commit(self._lease, **parts, progresses=self._is_attempt))
+        except Exception:
+            if chronicle is not None:
+                chronicle.put_back(said)
+            raise
         self._is_attempt = False
         if self.saved is not None:
             self.saved(parts, perf_counter() - started)
@@ -211,6 +225,9 @@ class StoredJournal:
         if wait.prompt is not None:
             self._check_size(wait.prompt, f"what {wait.place!r} shows")
         await self._watch.expect(wait)
+        if self.chronicle is not None:
+            self.chronicle.rest(wait.place)
+            wait = replace(wait, happened=self.chronicle.take())
         stored = await self._store.wait(self._lease, wait)
         self._ring()
         return await self.fitting(stored)

@@ -1,19 +1,21 @@
 """Steps as the nodes of a graph, with edges that may lead back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
+from stagepost.checkpoint import Snapshot
 from stagepost.hub import check_name
 
 from .._containment import own_failure
 from .._lifespans import Lifespan
 from .._pattern_errors import describe
+from .._plans._decisions import AskedView
 from .._plans._plan import View
 from ..errors import CannotGoOn, DefinitionError, GraphError
-from ._arrows import Arrow
+from ._arrows import Arrow, arrow_path
 from ._builder import Builder
 from ._pattern import Node, NodeLike, Pattern, Servable
 from ._predicates import Predicate, check_predicate, label_of, says_yes
@@ -144,6 +146,12 @@ class Graph(Pattern):
     def failed(self, child: str, cause: BaseException, *, state: Any, trail: Sequence[str]) -> GraphError:
         return GraphError(self.name, child, describe(cause), path=trail, state=state)
 
+    def foresee(self, snapshot: Snapshot, state: Any, path: str) -> Iterator[str]:
+        entered = snapshot.root.visits.get(arrow_path(path, ""), 0)
+        if self.max_steps is not None and entered >= self.max_steps:
+            yield f"{self._where} has taken {entered} steps, and max_steps={self.max_steps}: it fails at the next one"
+        yield from super().foresee(snapshot, state, path)
+
     def _arrows(self, name: str) -> Sequence[Arrow]:
         edges = [Edge(END, None)] if name in self._finish else self._edges[name]
         return [Arrow(None if edge.target is END else edge.target, _label(edge)) for edge in edges]
@@ -157,11 +165,14 @@ class Graph(Pattern):
     def _choose(self, edges: Sequence[Edge], view: View) -> str | None:
         if edges[0].when is None:
             return None if edges[0].target is END else edges[0].target
-        state = None
+        state, asked = None, view if isinstance(view, AskedView) else None
         for edge in edges:
             try:
                 state = view() if state is None else state
-                if edge.when is None or says_yes(edge.when, state):
+                says = edge.when is None or says_yes(edge.when, state)
+                if asked is not None:
+                    asked.note(_label(edge), None if edge.target is END else edge.target, says=says)
+                if says:
                     return None if edge.target is END else edge.target
             except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
                 failure = own_failure(error)

@@ -1,7 +1,7 @@
 """What all patterns have in common: a name, a state, and that they can be compiled and run."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from inspect import isawaitable
 from itertools import chain
@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import Codec, Shape, TypedCodec
+from stagepost.checkpoint import Codec, Shape, Snapshot, TypedCodec
 from stagepost.hub import check_name
 
 from .._lifespans import Lifespan
@@ -18,7 +18,7 @@ from .._plans._diagram import mermaid
 from .._plans._places import signals_of
 from .._plans._plan import Plan, PlanBuilder
 from .._plans._shape import is_plain, shape_of
-from .._plans._within import Within
+from .._plans._within import Within, child_path
 from .._steps._step import Step, StepFunction, own_name, step, wants_context
 from .._values._schema import ModelSchema, PlainSchema, Schema
 from .._values._state import Types
@@ -252,6 +252,20 @@ class Pattern(InMemory):
     def reply(self, state: Any) -> object:
         """What a served run is answered with: by default its final state."""
         return state
+
+    def foresee(self, snapshot: Snapshot, state: Any, path: str) -> Iterator[str]:
+        """What else is known of an open run that goes on with this: sentences, for a check before a deploy.
+
+        Such as a limit that it has reached already. Of a pattern inside of items nobody asks.
+
+        Args:
+            snapshot: The run, as one of this version.
+            state: Its state, as its next step sees it.
+            path: Where the pattern stands in the workflow.
+        """
+        for name, child in self.children.items():
+            if isinstance(child, Pattern):
+                yield from child.foresee(snapshot, state, child_path(path, name))
 
     def mermaid(self) -> str:
         """The workflow as a mermaid flowchart."""

@@ -23,6 +23,7 @@ from .._steps._step import Step
 from .._values._schema import Schema
 from .._values._state import Stored, Value, Values
 from ..errors import PatternError, WorkflowError
+from ._decisions import Decisions
 from ._within import Within
 
 Trail: TypeAlias = tuple[Iterable[str], Iterable[str]]  # the nodes entered so far: before this way, and on it
@@ -258,7 +259,14 @@ class Plan:
     start: str
     asks: frozenset[str]
 
-    def land(self, path: str | None, visits: Mapping[str, int], values: Values, trail: Iterable[str]) -> Position:
+    def land(
+        self,
+        path: str | None,
+        visits: Mapping[str, int],
+        values: Values,
+        trail: Iterable[str],
+        decisions: Decisions | None = None,
+    ) -> Position:
         """Follow arrows until a place is reached where there is something to do, or the end.
 
         Args:
@@ -266,18 +274,24 @@ class Plan:
             visits: How often each node of a graph was entered.
             values: What its steps see.
             trail: Paths of the nodes entered before.
+            decisions: Takes note of what is decided; None if nobody wants to know.
 
         Raises:
             WorkflowError: An arrow cannot be followed.
         """
         entered: tuple[str, ...] = ()
         while path is not None and isinstance(place := self.places[path], ArrowPlace):
+            view: View = partial(self.schema.view, values)
+            if decisions is not None:
+                view = decisions.begin(place.path, view)
             try:
-                path, visits, fresh = place.follow(partial(self.schema.view, values), visits, (trail, entered))
+                path, visits, fresh = place.follow(view, visits, (trail, entered))
             except PatternError as error:
                 failure = place.failure(error, (trail, entered))
                 raise failure from failure.__cause__
             entered += fresh
+            if decisions is not None:
+                decisions.end(path)
         return Position(path, visits, entered)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import Any, Final
 
 from anyio.abc import TaskGroup
@@ -35,11 +36,14 @@ from ..errors import ChildFailed, RunCancelled, RunDead, RunFailed, RunnerNotOpe
 from ._claims import Claims
 from ._dispatcher import Dispatcher
 from ._executor import Executor
+from ._lines import Lines
 from ._past import StoredPast
 from ._presence import Presence
+from ._record import Record
 from ._rooms import Rooms
-from ._run import Run
+from ._run import Run, halted
 from ._scheduler import Scheduler
+from ._timers import Timers
 from ._watcher import Watcher
 
 _PATIENCE: Final = 1.0  # seconds that a child gets to end by itself; then its end is committed over its head
@@ -123,7 +127,7 @@ class StoredChildren:
     async def _end_of(self, run: Run) -> Any:
         async with self._waiting_for(run.id):
             try:
-                if await run.settled() is RunStatus.WAITING:
+                if await halted(run) is RunStatus.WAITING:
                     raise Parks(WaitKind.CHILD, run.id)
                 return await run.result()
             except (RunFailed, RunCancelled, RunDead) as error:
@@ -153,13 +157,15 @@ def _left_open_by(*errors: type[Exception]) -> Iterator[None]:
         raise Left(error) from None
 
 
-def assembled(  # noqa: PLR0917  # all that a runner consists of
+def assembled(  # all that a runner consists of
     environment: Environment,
     owner: Owner,
     group: TaskGroup,
     fitness: Fitness,
     lifespans: Lifespans,
+    *,
     slots: int | None,
+    lines: Lines[Record] | None,
 ) -> Dispatcher:
     """What works on the runs of one owner, put together.
 
@@ -170,6 +176,7 @@ def assembled(  # noqa: PLR0917  # all that a runner consists of
         fitness: Says which stored ones can go on.
         lifespans: What is open around them.
         slots: How many are worked on at once; None for no limit.
+        lines: Where they wait for limits; None if there are none.
     """
     log = get_logger("workflows", mask=environment.secrets.mask)
     presence = Presence(log, Rooms(environment.store, StoredPast(environment.store, fitness.registry)))
@@ -177,7 +184,10 @@ def assembled(  # noqa: PLR0917  # all that a runner consists of
     watcher = Watcher(environment.store, claims, presence, environment.clock, group.start_soon, log=log)
     dispatcher = Dispatcher(environment, fitness, lifespans, presence, claims, watcher)
     executor = Executor(environment, presence, claims, fitness, watcher, lifespans, StoredChildren(dispatcher))
-    scheduler = Scheduler(presence, executor, group, slots=slots)
+    scheduler = Scheduler(presence, executor, group, slots=slots, lines=lines, clock=environment.clock)
+    if lines is not None:
+        executor.note = partial(_noted, lines, environment)
+        scheduler.timers = Timers(scheduler.open, environment.clock, group.start_soon, log=log)
     dispatcher.use(executor, scheduler)
     group.start_soon(watcher.run, scheduler)
     group.start_soon(_watch, environment.store, claims)
@@ -187,3 +197,8 @@ def assembled(  # noqa: PLR0917  # all that a runner consists of
 async def _watch(store: CheckpointStore, claims: Claims) -> None:
     """When the store takes nothing more, tell all who wait for runs that nobody works on."""
     claims.lose_all(await store.failure())
+
+
+async def _noted(lines: Lines[Record], environment: Environment, record: Record) -> None:
+    """Have the store count a run for limits, before anything of it is done."""
+    await lines.note(record, environment.store, environment.clock())

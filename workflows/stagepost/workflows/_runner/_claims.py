@@ -1,7 +1,7 @@
 """What this runner says to the store as an owner of runs: it joins, checks and claims runs, ends and blocks them."""
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
@@ -14,6 +14,8 @@ from stagepost.checkpoint import (
     CheckpointStore,
     Closing,
     Commit,
+    Happening,
+    Keep,
     Lease,
     Owner,
     OwnerExpired,
@@ -27,8 +29,10 @@ from stagepost.checkpoint import (
     StoreClosed,
     StoreError,
     WaitKind,
+    WaitStatus,
 )
 
+from .._engine._saying import first_begins
 from .._engine._traced import of_resting
 from .._execution._environment import Environment
 from .._pattern_errors import describe
@@ -139,8 +143,10 @@ class Claims:
         run = snapshot.run
         shape = prepared.definition.workflow.shape
         is_known = snapshot.shape is not None and run.shape == shape.id
-        lease = await self._store.claim(self.owner, run.run_id, reopen=reopen, shape=None if is_known else shape)
         migrated = prepared.migrated
+        begins = _begins(snapshot, prepared) if run.keep is Keep.ALL else ()
+        given = None if is_known else shape
+        lease = await self._store.claim(self.owner, run.run_id, reopen=reopen, shape=given, begins=begins)
         if reopen and migrated is not None:  # items that had failed wait again
             migrated = prepared.definition.migrated(await self._store.load(run.run_id))
         if migrated is not None:
@@ -288,3 +294,9 @@ class Claims:
 
     def _write(self, run_id: str, error: BaseException) -> None:
         self._log.error("run left open", run_id=run_id, why=describe(error))
+
+
+def _begins(snapshot: Snapshot, prepared: Prepared) -> Sequence[Happening]:
+    """What begins when a run is claimed, for its history; nobody knows yet if it is migrated."""
+    waiting = [wait.place for wait in snapshot.waits if wait.status is WaitStatus.OPEN]
+    return () if prepared.migrated else first_begins(prepared.definition.workflow.plan, snapshot.root, waiting)

@@ -17,11 +17,13 @@ from .._ids import is_child
 from .._lifespans import Lifespans
 from .._patterns._pattern import Pattern
 from .._runs._fitness import Fitness
+from .._runs._forking import ForkOrder
 from .._runs._starting import Order, check_same, check_workflow
-from ..errors import RunCancelled, RunnerStopped
+from ..errors import RunCancelled, RunConflict, RunnerStopped
 from ._cancelling import Canceller
 from ._claims import Claims
 from ._executor import Executor
+from ._forker import Forker
 from ._presence import Presence
 from ._record import Record
 from ._run import Run, handle_of, stored_handle
@@ -42,6 +44,7 @@ class Dispatcher:
         claims: What owns them.
         watcher: Hears what is written for them.
         starter: Makes new ones.
+        forker: Makes new ones of others.
 
     Args:
         environment: What they are executed with.
@@ -68,6 +71,7 @@ class Dispatcher:
         self.claims = claims
         self.watcher = watcher
         self.starter = Starter(environment, lifespans, presence, claims)
+        self.forker = Forker(environment, fitness, claims, self.starter)
         self._canceller = Canceller(self.store, self.starter, presence, claims, watcher)
         self._fitness = fitness
         self._lifespans = lifespans
@@ -79,6 +83,11 @@ class Dispatcher:
         """Have runs worked on by these, which start the runs that steps want by this."""
         self._executor, self._scheduler = executor, scheduler
         self.starter.use(scheduler)
+
+    async def open_lines(self) -> None:
+        """Have runs go on whose limit per minute has places again."""
+        if self._scheduler.timers is not None:
+            await self._scheduler.timers.begin()
 
     async def prepare(self, workflow: Pattern) -> None:
         """Open what the runs of a workflow need.
@@ -102,6 +111,23 @@ class Dispatcher:
         if not order.any_input:
             check_same(info, new)
         return await self.attach(info, urgent=order.urgent)
+
+    async def fork(self, run_id: str, order: ForkOrder) -> Run:
+        """Fork a run, or attach to the fork that has the id.
+
+        Raises:
+            RunConflict: Another run has it.
+            WorkflowError: The run cannot be forked so.
+            CheckpointError: It cannot be read, or the fork not stored.
+        """
+        run, info, new = await self.forker.fork(run_id, order)
+        if run is not None:
+            return run
+        is_same = order.number is None or info.forked_at == order.number
+        if info.forked_from != run_id or not is_same:
+            raise RunConflict(info.run_id, f"origin: it is no fork of {run_id!r} at this point")
+        check_same(info, new)
+        return await self.attach(info)
 
     async def cancel(self, run_id: str, patience: float) -> None:
         """End a run and all open ones below it; those that are executed get some seconds to end by themselves.
@@ -163,6 +189,7 @@ class Dispatcher:
         record = self.presence.find(info.run_id)
         if record is None:
             record = self.presence.begin(info.run_id, info.workflow, Stay.QUEUED)
+            self._scheduler.know(record, info)
             self._scheduler.submit(record)
         return handle_of(record)
 
@@ -202,6 +229,7 @@ class Dispatcher:
             return handle_of(parked)
         record = self.presence.begin(run_id, snapshot.run.workflow, Stay.CLAIMING if reopen else Stay.QUEUED)
         record.must_go_on, record.reopened, record.urgent = True, reopen, urgent
+        self._scheduler.know(record, snapshot.run)
         run = handle_of(record)
         if reopen:
             answer: Answer[None] = Answer()

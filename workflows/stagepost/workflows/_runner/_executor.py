@@ -1,6 +1,6 @@
 """Taking runs to their ends, or until they rest, each by one task."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from time import perf_counter
@@ -65,6 +65,10 @@ class Executor:
         watcher: Is told of waits, and of runs that have ended.
         lifespans: What is open around runs.
         children: Starts the runs that their steps want.
+
+    Attributes:
+        admits: Whether limits let a run go on; if not, it is queued. None: there are none.
+        note: Has the store count a run for limits. None: there are none.
     """
 
     def __init__(  # noqa: PLR0917  # all that it works with, each of another type
@@ -85,6 +89,8 @@ class Executor:
         self._lifespans = lifespans
         self._children = children
         self._stopping = False
+        self.admits: Callable[[Record, RunInfo], bool] | None = None
+        self.note: Callable[[Record], Awaitable[None]] | None = None
 
     def stop(self) -> None:
         """Start no further step of any run."""
@@ -108,7 +114,7 @@ class Executor:
                 await self.execute(record, *claimed, recovered=True, patience=patience)
 
     async def claim(self, record: Record) -> tuple[Snapshot, Lease] | None:
-        """Claim a run, unless it rests and is not to go on; None then.
+        """Claim a run, unless it rests and is not to go on, or a limit holds it back; None then.
 
         Raises:
             RunNotOpen: It has ended.
@@ -119,6 +125,8 @@ class Executor:
         record.definition, record.workflow = prepared.definition, snapshot.run.workflow
         if snapshot.run.status is RunStatus.WAITING and not record.must_go_on:  # what has come is not what it waits for
             self._presence.park(record, open_waits(snapshot), children_of(snapshot.waits))
+            return None
+        if self.admits is not None and not (record.reopened or self.admits(record, snapshot.run)):
             return None
         workflow = prepared.definition.workflow
         if workflow.lifespan is not None:
@@ -162,6 +170,8 @@ class Executor:
         execution.patience = patience
         self._watcher.open(snapshot.waits)
         try:
+            if self.note is not None:
+                await self.note(record)
             if max(record.told, lease.news) > execution.journal.heard:
                 await execution.listen()  # what has come since it was read
             workflow = _definition(record).workflow

@@ -6,7 +6,7 @@ All of it is only written. Whoever owns the run, in this process or another, hea
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from stagepost.checkpoint import (
     CannotStore,
@@ -284,6 +284,13 @@ class Inbox(Sending):
         self._store = store
         self._registry = Registry(workflows, migrations)
         self._secrets = Secrets(secrets, hidden=self._registry.hidden)
+
+    @classmethod
+    def of(cls, store: InboxStore, registry: Registry, secrets: Secrets) -> Self:
+        """One with the definitions and secrets that a runner has."""
+        inbox = cls(store)
+        inbox._registry, inbox._secrets = registry, secrets
+        return inbox
 
     async def cancel(self, run_id: str) -> None:
         """Request the end of an open run for good, with the runs that its steps have started and that are open.

@@ -10,17 +10,17 @@ from .._bell import Bell
 from .._engine._intermediates import Intermediate
 from .._execution._execution import Execution
 from .._runs._migration import Definition
+from ._lines import Line, Queued
 from ._rooms import Rooms
 from ._stay import TRANSITIONS, Stay
 
 
-class Record:
+class Record(Queued):
     """One run in this process; what its handles wait for. It lives as long as a handle, the queue or a task holds it.
 
     Attributes:
         run_id: The run.
         workflow: Name of its workflow.
-        stay: Where it is.
         status: Where it stands, as its handles show it.
         waits: Ids of the waits that it is parked at.
         children: Ids of the runs that it waits for while it is parked.
@@ -60,7 +60,6 @@ class Record:
         "rooms",
         "run_id",
         "status",
-        "stay",
         "told",
         "urgent",
         "waits",
@@ -68,9 +67,9 @@ class Record:
     )
 
     def __init__(self, run_id: str, workflow: str, stay: Stay, rooms: Rooms) -> None:
+        super().__init__(stay)
         self.run_id = run_id
         self.workflow = workflow
-        self.stay = stay
         self.rooms = rooms
         self.status = RunStatus.RUNNING
         self.waits: Sequence[str] = ()
@@ -110,6 +109,12 @@ class Record:
             raise self.left_with.with_traceback(None)
         return self.status
 
+    async def halted(self) -> RunStatus:
+        """As `settled`; or that it waits, as soon as it stands in line for a limit."""
+        while self.stay is not Stay.PARKED and not self.is_over and self.line is None:
+            await self._changed.wait()
+        return await self.settled() if self.line is None or self.is_over else RunStatus.WAITING
+
     async def result(self) -> Any:
         """The final state, or the error."""
         while not self.is_over:
@@ -121,6 +126,11 @@ class Record:
     def say(self, status: RunStatus, state: Any, error: BaseException | None) -> None:
         """What it has come to, before it is ended or lost."""
         self.status, self.waits, self._state, self._error = status, (), state, error
+
+    def stand(self, line: Line["Record"]) -> None:
+        """Wait in a line."""
+        line.add(self)
+        self._changed.ring()
 
     def enter(self, stay: Stay) -> None:
         """Be in another state, as `Presence.move` allows."""

@@ -8,9 +8,9 @@ from functools import partial
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CorruptRun, Page, RunInfo, RunNotFound, RunNotOpen, RunOwned, RunStatus, StoreError
 
-from .._runs._compatibility import open_in, own
-from .._runs._fitness import Fitness
-from ..errors import RunLeftOpen, WorkflowError
+from .._runs._compatibility import left_open, open_in
+from .._runs._fitness import Fitness, end_of
+from ..errors import RunDead, WorkflowError
 from ._dispatcher import Dispatcher
 from ._run import Run
 from ._stay import Stay
@@ -66,7 +66,7 @@ class Recovery:
         going_on: list[RunInfo] = []
         async with aclosing(self._unowned(found)) as runs:
             async for info in runs:
-                if info.cancelling or self._is_dead(info):  # first, since others may wait for them
+                if end_of(info, self._max_attempts) is not None:  # first, since others may wait for them
                     await self._recover(info, found)
                 else:
                     going_on.append(info._replace(input=b""))
@@ -77,9 +77,6 @@ class Recovery:
             found.left_open.setdefault(child, damage)
         await self._dispatcher.claims.report(found.left_open)
         return RecoveryReport(tuple(found.resumed), found.left_open, tuple(found.cancelled), found.dead)
-
-    def _is_dead(self, info: RunInfo) -> bool:
-        return self._max_attempts is not None and info.attempts >= self._max_attempts
 
     async def _unowned(self, found: _Notes) -> AsyncGenerator[RunInfo, None]:
         """Running runs that no living owner has, and those of this one that nobody here works on."""
@@ -108,12 +105,13 @@ class Recovery:
                 await self._recover(info, found)
 
     async def _recover(self, info: RunInfo, found: _Notes) -> None:
+        end = end_of(info, self._max_attempts)  # whether its workflow is known or not
         try:
-            if info.cancelling:  # whether its workflow is known or not
+            if isinstance(end, RunDead):
+                found.dead[info.run_id] = await self._dispatcher.claims.bury(info)
+            elif end is not None:
                 await self._dispatcher.claims.cancel(info.run_id)
                 found.cancelled.append(info.run_id)
-            elif info.status is RunStatus.RUNNING and self._is_dead(info):
-                found.dead[info.run_id] = await self._dispatcher.claims.bury(info)
             elif info.status is RunStatus.RUNNING or await self._has_to_go_on(info):
                 found.resumed.append(await self._dispatcher.take_up(info))
         except (RunNotOpen, RunNotFound, RunOwned):  # it has ended since, or another one has it
@@ -121,7 +119,7 @@ class Recovery:
         except StoreError:  # concerns all of them
             raise
         except Exception as error:  # noqa: BLE001  # whatever it is, it concerns this run, and others are to go on
-            found.left_open[info.run_id] = _reason(info.run_id, error)
+            found.left_open[info.run_id] = left_open(info.run_id, error)
 
     async def _has_to_go_on(self, info: RunInfo) -> bool:
         """Whether a parked run is to be brought to another version, or rests though there is nothing that it waits for.
@@ -148,8 +146,3 @@ async def _pages(read: Callable[..., Awaitable[Page[RunInfo]]], found: _Notes) -
             yield info
         found.left_open |= {error.run_id: error for error in page.damaged}
         after = page.next
-
-
-def _reason(run_id: str, error: Exception) -> WorkflowError | CorruptRun:
-    found = own(run_id, error)
-    return found if isinstance(found, WorkflowError | CorruptRun) else RunLeftOpen(run_id, str(found))

@@ -1,32 +1,50 @@
 """What is asked of a runner: to start runs, to go on with them, to end them, to serve workflows."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 
 from pydantic import BaseModel
 
-from stagepost.hub import check_name
+from stagepost.hub import Duration, check_name
 
 from .._engine._intermediates import Intermediate
 from .._patterns._given import workflow_of
 from .._patterns._pattern import Pattern, Servable
+from .._runs._checking import LISTED, CheckProgress, Examination, RunReader
 from .._runs._registry import family
+from .._runs._report import CheckReport
 from .._runs._starting import Order
+from .._schedules._asking import asked
+from .._schedules._schedule import Schedule
+from .._schedules._terms import Missed, Overlap
+from ._due_runs import DueRuns
+from ._forks import Forks
 from ._hints import check_id
+from ._inbox import Inbox, InboxStore
 from ._recovery import Recovery, RecoveryReport
 from ._retention import KeepChoice, Keeping, kept
 from ._run import Run, stored_handle
 from ._serving import Serving, answered
-from ._views import Views
+from ._timetable import Timetable, put, stated
 
 
-class Requests(Views):
+class Requests(Forks):
     """The part of a `Runner` that its users call."""
 
     _grace: float
     _keeping: Keeping
     _max_attempts: int | None
     _serving: Serving
+
+    @abstractmethod
+    def _due(self) -> DueRuns:
+        """What starts the runs of schedules.
+
+        Raises:
+            RunnerNotOpen: Nobody works on runs now.
+        """
 
     async def start(
         self,
@@ -88,6 +106,90 @@ class Requests(Views):
         self._registry.check(pattern)
         return await dispatcher.start(pattern, state, order)
 
+    async def schedule(
+        self,
+        workflow: Servable,
+        when: str | Duration,
+        *,
+        key: str,
+        state: Mapping[str, object] | BaseModel | None = None,
+        missed: Missed = "skip",
+        overlap: Overlap = "start",
+        timezone: str = "UTC",
+        jitter: Duration | None = None,
+        until: datetime | None = None,
+        due_as: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        paused: bool | None = None,
+        replace: bool = False,
+    ) -> Schedule:
+        """Have runs started again and again, for as long as the schedule is stored and a runner is open.
+
+        ::
+
+            await runner.schedule(digest, "0 7 * * MON-FRI", timezone="Europe/Berlin", key="morning")
+            await runner.schedule(sync, timedelta(minutes=5), key="sync", overlap="skip")
+
+        When this returns, the store has saved it. Called again with the same key, as each start of a service does, it
+        changes what is said otherwise and leaves the rest, the next time included, as it is.
+
+        Each run has the label ``schedule`` with the key, and ``key@time`` as its start-once key. Each time gets one run
+        at most, whatever happens to the process.
+
+        Args:
+            workflow: One of the runner's workflows; of several versions the newest is started.
+            when: Five fields of cron (minute, hour, day of month, month, day of week), which needs the extra
+                ``schedules`` (cronsim); or the distance between two runs, in seconds or as a `timedelta`, the first one
+                after that distance.
+            key: Its name: a text that can be a label.
+            state: What its runs start with.
+            missed: What is done about times at which nobody was there, or the start failed, for more than a minute:
+                ``skip`` starts nothing for them, ``once`` one run for the last one, ``all`` one for each, of more than
+                100 for the last 100.
+            overlap: What is done while the last run is open: ``start`` another one, or ``skip`` the time.
+            timezone: The time zone of a cron text, such as ``Europe/Berlin``.
+            jitter: Start each run up to so much later, always the same for one time, so that not all start together.
+            until: Times after this one do not count.
+            due_as: The key of the state that gets the time that a run is for, in ISO 8601 and UTC.
+            labels: Labels of the runs: at most 15.
+            paused: Whether it starts nothing; None leaves that as it is. A new one is not paused.
+            replace: Whether a schedule of this key that starts runs of another workflow starts these from now on.
+
+        Returns:
+            It as it is stored.
+
+        Raises:
+            ScheduleRefused: It cannot be so, such as when a cron text makes no sense.
+            ScheduleConflict: A schedule of this key starts runs of another workflow.
+            DefinitionError: The runner does not know the workflow.
+            CannotStore: What to start with is no state of the workflow; or it, the key or a label holds a secret.
+            ExtraMissing: What reads cron texts is not installed.
+        """
+        pattern, due = workflow_of(workflow, "schedule()"), self._due()
+        self._registry.check(pattern)
+        given = dict(labels or {})
+        order = Order(keep=self._keeping.of(pattern.name), key=key, labels=given)
+        order.check(self._secrets, pattern.name)
+        terms = asked(
+            key,
+            when,
+            timezone=timezone,
+            missed=missed,
+            overlap=overlap,
+            jitter=jitter,
+            until=until,
+            due_as=due_as,
+            labels=given,
+            now=due.now(),
+        )
+        terms = stated(pattern, key, state, terms, now=due.now(), secrets=self._secrets)
+        return await put(due, pattern, key, terms, may_replace=replace, paused=paused)
+
+    @property
+    def schedules(self) -> Timetable:
+        """The schedules of the store, to list, pause, resume and delete them."""
+        return Timetable(self._due)
+
     async def recover(self) -> RecoveryReport:
         """Take up every open run of the store that this runner does not work on yet; may be called again.
 
@@ -96,8 +198,35 @@ class Requests(Views):
         """
         report = await Recovery(self._open(), self._fitness, self._max_attempts).recover()
         self._has_recovered = True
+        await self._due().timers.begin()
+        await self._open().open_lines()
         await self._heard()
         return report
+
+    async def check(
+        self, reader: RunReader | None = None, *, limit: int = LISTED, progress: CheckProgress | None = None
+    ) -> CheckReport:
+        """What becomes of each open run when this runner recovers it: the gate before a deploy.
+
+        Nothing is claimed or changed. With a reader the runner need not be entered, and the process that owns the runs
+        may go on with them meanwhile::
+
+            async with SqliteStore.reader("runs.db") as reader:
+                report = await Runner(SqliteStore("runs.db"), workflows=[digest]).check(reader)
+
+        See `check_runs`, which needs no runner.
+
+        Args:
+            reader: Where the runs are; by default the runner's own store, once it is entered.
+            limit: Of how many runs there is a finding; the others are counted.
+            progress: Awaited now and then with how many runs were looked at, and how many there were at the beginning.
+
+        Raises:
+            RunnerNotOpen: No reader was given, and the runner is not entered.
+            StoreError: The store cannot be read.
+        """
+        store = self._open().store if reader is None else reader
+        return await Examination(self._fitness, self._max_attempts).examine(store, limit=limit, progress=progress)
 
     async def resume(self, run_id: str) -> Run:
         """Go on with a run that has failed: what was done stays done, what failed is tried again.
@@ -133,17 +262,34 @@ class Requests(Views):
         await dispatcher.cancel(run_id, self._grace)
         return run or stored_handle(await self._store.load(run_id), self._registry, dispatcher.presence)
 
-    def workflow(self, name: str) -> Pattern:
-        """The newest version of a workflow that the runner knows.
+    def workflow(self, name: str, version: int | None = None) -> Pattern:
+        """A workflow that the runner knows, such as what to start a run of.
+
+        Args:
+            name: Its name.
+            version: Its version; by default the newest.
 
         Raises:
-            WorkflowNotFound: It knows none of this name.
+            WorkflowNotFound: It knows none of this name, or not of this version.
         """
-        return self._registry.newest(name)
+        return self._registry.newest(name) if version is None else self._registry.of(name, version)
 
     def mask(self, text: str) -> str:
         """A text with three stars in the place of each secret that the runner knows."""
         return self._secrets.mask(text)
+
+    def inbox(self, store: InboxStore) -> Inbox:
+        """An inbox with this runner's definitions and secrets, for a process that does not own the store.
+
+        The runner need not be entered::
+
+            async with SqliteStore.inbox("runs.db") as beside:
+                await runner.inbox(beside).answer("digest-42/approval", True, by="Ada")
+
+        Args:
+            store: What is written to.
+        """
+        return Inbox.of(store, self._registry, self._secrets)
 
     async def serve(self, service: Servable) -> None:
         """Put a workflow on the hub under its name: each request starts a run and is answered with its result.

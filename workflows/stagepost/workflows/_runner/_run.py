@@ -96,6 +96,11 @@ def handle_of(record: Record) -> Run:
     return run
 
 
+async def halted(run: Run) -> RunStatus:
+    """As `Run.settled`; or that it waits, as soon as it stands in line for a limit."""
+    return await run._record.halted()  # noqa: SLF001  # what a step waits for, and no caller
+
+
 def stored_handle(
     snapshot: Snapshot, registry: Registry, presence: Presence, reason: BaseException | None = None
 ) -> Run:

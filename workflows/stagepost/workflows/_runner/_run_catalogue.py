@@ -3,8 +3,11 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias, Unpack
 
-from stagepost.checkpoint import CountBy, Counts, Page, RunFilters, RunInfo
+from stagepost.checkpoint import CountBy, Counts, JsonValue, Page, RunFilters, RunInfo
 
+from .._history._entries import RunHistory
+from .._history._reading import read_history, read_value
+from .._history._values import RecordedValue
 from .._runs._seeing import see
 from ._dispatcher import Dispatcher
 from ._hints import check_id
@@ -94,6 +97,36 @@ class RunCatalogue:
             return view_of(seen, (), is_held=False, blocked=None)
         waits, blocked = await self._waits(run_id), await self._blocked(run_id, run.blocked)
         return view_of(seen, waits, is_held=dispatcher.is_executed(run_id), blocked=blocked)
+
+    async def history(self, run_id: str, *, after: int | str | None = None, limit: int = 100) -> RunHistory:
+        """What has happened to a run, also while it goes on: steps, items, decisions, waits, retries, children.
+
+        A run keeps it with ``keep="all"``. Of others this gives what is still known, and says so
+        (`RunHistory.is_complete`). `read_history` reads it without a runner.
+
+        Args:
+            run_id: The run.
+            after: Only what came after this: `RunHistory.next` of the page before, or `HistoryEntry.number`.
+            limit: At most so many entries.
+
+        Raises:
+            RunNotFound: There is none.
+            ValueError: `limit` is less than 1, or `after` is no number.
+        """
+        return await read_history(self._opened().store, check_id(run_id), after=after, limit=limit)
+
+    async def value(self, run_id: str, recorded: RecordedValue, *, after: int = 0) -> JsonValue:
+        """A value that a history names, also if it is large, or a list that grows.
+
+        Args:
+            run_id: The run.
+            recorded: `KeyChange.before` or `KeyChange.after`.
+            after: How many elements of a list to leave out: of one that has grown those that were there before.
+
+        Raises:
+            RunNotFound: There is none.
+        """
+        return await read_value(self._opened().store, check_id(run_id), recorded, after=after)
 
     async def delete(self, run_id: str) -> None:
         """Forget a run that has ended, with the ended runs that its steps have started; its key and id are free again.

@@ -25,7 +25,11 @@ from ..errors import RunnerNotOpen
 from ._children import assembled
 from ._claims import joined
 from ._dispatcher import Dispatcher
+from ._due_runs import DueRuns
 from ._hints import check_means
+from ._limits import RunLimit, checked_limits
+from ._lines import Lines
+from ._record import Record
 from ._requests import Requests
 from ._retention import KeepChoice, Keeping, Sweeper
 from ._serving import Serving
@@ -47,12 +51,14 @@ class Runner(Requests):
         hub: Where steps ask agents and `serve` registers.
         workflows: The definitions that runs are started from and found again by.
         migrations: By workflow and version, how a stored run of that version becomes one of the next:
-            ``{"digest": {1: upgrade}}`` with ``upgrade(run)`` from JSON to JSON, see docs/workflows.md.
+            ``{"digest": {1: upgrade}}`` with ``upgrade(run)`` from JSON to JSON, see docs/deploying.md.
         deps: Given to steps as ``context.deps``; never stored.
         observer: Gets the events of all runs.
         grace: See above: seconds, a `timedelta`, or None for as long as it takes.
         max_running: How many runs are worked on at once; more are stored and taken up in their order. Parked runs do
             not count, nor do those that `serve` starts, since others may wait for them. None for no limit.
+        limits: How many runs of a workflow, or with a label, are worked on at once or taken up per minute: see
+            `RunLimit`.
         max_attempts: How often in a row the process that executes a run may die without one commit in between, before
             the run counts as ``dead``: it may be what ends the process. None for no limit.
         secrets: Given to steps as ``context.secrets``; never stored, never in an event, masked in errors. Each process
@@ -84,6 +90,7 @@ class Runner(Requests):
         observer: Observer | None = None,
         grace: Duration | None = 10.0,
         max_running: int | None = 100,
+        limits: Iterable[RunLimit] = (),
         max_attempts: int | None = 5,
         secrets: Given | None = None,
         keep: KeepChoice | Mapping[str, KeepChoice] = Keep.RESULT,
@@ -104,6 +111,7 @@ class Runner(Requests):
         self._emitter = Emitter(observer)
         self._grace = seconds(grace, "grace")
         self._max_running = max_running
+        self._limits = checked_limits(limits)
         self._max_attempts = max_attempts
         self._keeping = Keeping(keep)
         self._keep_for = keep_for
@@ -119,6 +127,7 @@ class Runner(Requests):
         self._fitness = Fitness(self._registry, hub, self._secrets)
         self._has_recovered = False
         self._dispatcher: Dispatcher | None = None
+        self._due_runs: DueRuns | None = None
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -173,6 +182,7 @@ class Runner(Requests):
             check_states=config.check_states,
             grace=config.grace,
             max_running=config.max_running,
+            limits=config.limits,
             max_attempts=config.max_attempts,
             keep=config.keep,
             keep_for=config.keep_for,
@@ -191,8 +201,20 @@ class Runner(Requests):
             self._group = await stack.enter_async_context(anyio.create_task_group())
             given = (self._store, self._emitter, self._hub, self._deps, self._clock, self._secrets)
             lists = StoredLists(self._store)
+            lines: Lines[Record] | None = Lines(self._limits) if self._limits else None
+            if lines is not None:
+                await lines.load(self._store, self._clock())
             environment = Environment(*given, lists, check_states=self._check_states, tracer=tracer)
-            self._dispatcher = assembled(environment, owner, self._group, self._fitness, lifespans, self._max_running)
+            parts = (environment, owner, self._group, self._fitness, lifespans)
+            self._dispatcher = assembled(*parts, slots=self._max_running, lines=lines)
+            self._due_runs = DueRuns(
+                environment,
+                self._dispatcher.starter,
+                self._registry,
+                self._keeping,
+                self._group.start_soon,
+                log=self._log,
+            )
             self._has_recovered = False
             sweeper = Sweeper(self._store, self._clock, self._keep_for, self._keep_keys, log=self._log)
             self._group.start_soon(sweeper.run)
@@ -205,7 +227,7 @@ class Runner(Requests):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        dispatcher, self._dispatcher = self._open(), None
+        dispatcher, self._dispatcher, self._due_runs = self._open(), None, None
         try:
             await dispatcher.finish(0 if kind else self._grace)
         finally:
@@ -224,3 +246,8 @@ class Runner(Requests):
         if self._dispatcher is None:
             raise RunnerNotOpen
         return self._dispatcher
+
+    def _due(self) -> DueRuns:
+        if self._due_runs is None:
+            raise RunnerNotOpen
+        return self._due_runs

@@ -84,10 +84,8 @@ class Starter:
         check_blobs(
             new.blobs, f"the input of {workflow.name!r}", self._environment.store.limits, self._environment.secrets
         )
-        if workflow.lifespan is not None:
-            await self._lifespans.enter(workflow.name, workflow.lifespan)
         try:
-            run, info = await self._store(made, workflow, order)
+            run, info = await self.store(made, workflow, order)
         except (RunNotFound, ListTooShort) as error:
             raise made.missing or error from None
         return run, info, new
@@ -108,9 +106,18 @@ class Starter:
         for record in self._presence.below(run_id):
             await self.arrived(record.run_id)
 
-    async def _store(self, made: Begun, workflow: Pattern, order: Order) -> tuple[Run | None, RunInfo]:
-        """Store a new run and have it worked on; or what is stored in its place."""
+    async def store(self, made: Begun, workflow: Pattern, order: Order) -> tuple[Run | None, RunInfo]:
+        """Store a new run and have it worked on; or what is stored in its place.
+
+        Raises:
+            RunForgotten: That one was deleted by retention.
+            RunnerStopped: The runner is being left.
+            LifespanFailed: What it needs could not be opened.
+            CheckpointError: It could not be stored.
+        """
         new = made.run
+        if workflow.lifespan is not None:
+            await self._lifespans.enter(workflow.name, workflow.lifespan)
         while (known := await self.arrived(new.run_id)) is not None:
             with suppress(RunNotFound):
                 return None, await self._environment.store.info(known.run_id)
@@ -136,6 +143,8 @@ class Starter:
             if lease is not None and new.continued:  # the store says whose lists its own are
                 snapshot, own = await self._environment.store.head(new.run_id), made.values
                 release(own)
+            if lease is not None and new.forked is not None:
+                snapshot, own = await self._environment.store.load(new.run_id), None
         except Exception as error:  # noqa: BLE001  # of whoever starts it, and of no other run
             self._presence.lose(record, error)
             answer.fail(error)

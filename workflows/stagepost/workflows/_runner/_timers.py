@@ -1,12 +1,12 @@
-"""Waits that end by themselves, when their time has come."""
+"""What is done when its time has come: waits end, runs of schedules start, runs in line go on."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from stagepost.checkpoint import CheckpointStore, StoreClosed, StoreFailed
+from stagepost.checkpoint import StoreClosed, StoreFailed
 
 from .._containment import own_failure
 from .._patience import until_saved
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 60.0  # seconds between looks at the clock, which may be set while nobody looks
 _PAUSE: Final = 1.0  # seconds after a failure
-_AT_ONCE: Final = 100  # waits that one transaction ends
+_AT_ONCE: Final = 100  # waits that one transaction ends, schedules that are looked at together
 
 
 class Timers:
-    """Ends the waits of a store that are due. Of runs that have failed none is: they wait again once they are resumed.
+    """Does what is due, a few at a time, and looks again when the next is.
 
     Args:
-        store: Where the waits are.
+        due: Does what is due at a time, at most so many, and returns when the next is, also if that is before the time.
         clock: Seconds since 1970.
         spawn: Runs a function in the runner's task group.
         log: Where failures are logged.
@@ -31,13 +31,13 @@ class Timers:
 
     def __init__(
         self,
-        store: CheckpointStore,
+        due: Callable[[float, int], Awaitable[datetime | None]],
         clock: Callable[[], float],
         spawn: Callable[..., object],
         *,
         log: "BoundLogger",
     ) -> None:
-        self._store = store
+        self._due = due
         self._clock = clock
         self._spawn = spawn
         self._log = log
@@ -48,13 +48,13 @@ class Timers:
         self._keeps_time = False
 
     def keep(self) -> None:
-        """End waits when they are due, from now on."""
+        """Do what is due when it is, from now on."""
         if not self._keeps_time:
             self._keeps_time = True
             self._spawn(self._time)
 
     def expect(self, due_at: datetime) -> None:
-        """A wait is open which is due then; only the next time is kept, however many runs wait."""
+        """Something is due then; only the next time is kept, however many there are."""
         self._opened = [min([due_at, *self._opened])]
         if self._next_at is None or due_at < self._next_at:
             self._next_at = due_at
@@ -62,12 +62,12 @@ class Timers:
         self.keep()
 
     def look(self) -> None:
-        """Ask the store what is due next: others may have opened waits."""
+        """Find out what is due next: others may have changed that."""
         self._earlier.set()
         self.keep()
 
     async def _time(self) -> None:
-        """End waits when they are due, for as long as the store works; one that is full is tried again."""
+        """Do what is due, for as long as the store works; one that is full is tried again."""
         while True:
             try:
                 await until_saved(self.expire)
@@ -80,14 +80,20 @@ class Timers:
             await self._sleep()
 
     async def expire(self) -> None:
-        """End those that are due now."""
+        """Do what is due now."""
         more = True
         while more:
             async with self._expiring:
-                self._opened = []  # while the store looks for the next one, which then is none of these
-                due_at = await self._store.expire(self._clock(), _AT_ONCE)
+                self._opened = []  # while the next one is looked for, which then is none of these
+                due_at = await self._due(self._clock(), _AT_ONCE)
                 self._next_at = min([*self._opened, *([] if due_at is None else [due_at])], default=None)
             more = due_at is not None and self._left(due_at) <= 0
+
+    async def begin(self) -> None:
+        """Do what is due now, and go on with that if anything is due later."""
+        await self.expire()
+        if self._next_at is not None:
+            self.keep()
 
     async def _sleep(self) -> None:
         """Until the next one is due, or an earlier one is opened."""

@@ -93,7 +93,7 @@ class Watcher:
         self._spawn = spawn
         self._scheduling: Scheduling | None = None
         self._unheard: dict[str, int] = {}  # what the store is to be told that it was heard
-        self._timers = Timers(store, clock, spawn, log=log)
+        self._timers = Timers(store.expire, clock, spawn, log=log)
         self._has_recovered = False
 
     # changes

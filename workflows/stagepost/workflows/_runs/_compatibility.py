@@ -73,6 +73,12 @@ def own(run_id: str, error: BaseException) -> WorkflowError | CheckpointError:
     return left
 
 
+def left_open(run_id: str, error: Exception) -> WorkflowError | CorruptRun:
+    """Why a run stays open which whoever recovers or checks the store has looked at."""
+    found = own(run_id, error)
+    return found if isinstance(found, WorkflowError | CorruptRun) else RunLeftOpen(run_id, str(found))
+
+
 def check_compatible(snapshot: Snapshot, plan: Plan) -> None:
     """See that a run can go on in a plan.
 

@@ -4,14 +4,14 @@ from collections import OrderedDict
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from stagepost.checkpoint import CorruptRun, RunInfo, Snapshot, WaitStatus
+from stagepost.checkpoint import CorruptRun, RunInfo, RunStatus, Snapshot, WaitStatus
 from stagepost.hub import Hub
 
 from .._engine._engine import check_hub
 from .._patterns._pattern import Pattern
 from .._plans._plan import COUNTER
 from .._values._secrets import Secrets
-from ..errors import IncompatibleCheckpoint, WorkflowError
+from ..errors import IncompatibleCheckpoint, RunCancelled, RunDead, RunError, WorkflowError
 from ._compatibility import misfit
 from ._migration import Definition, Prepared
 from ._registry import Registry
@@ -103,6 +103,10 @@ class Fitness:
         workflow = self.registry.same(info)
         return workflow is not None and (_is_unchanged(info, workflow) or self._was_parked(info, workflow))
 
+    def mask(self, text: str) -> str:
+        """A text that shows no secret."""
+        return self._secrets.mask(text)
+
     def reason(self, snapshot: Snapshot) -> WorkflowError | CorruptRun | None:
         """Why a run cannot go on; None if it can."""
         try:
@@ -128,6 +132,20 @@ class Fitness:
         error.why = self._secrets.mask(error.why)
         if error.__cause__ is not None:
             error.__cause__ = self._secrets.cover(error.__cause__)
+
+
+def end_of(info: RunInfo, max_attempts: int | None) -> RunError | None:
+    """Why an open run ends when somebody takes it up, whatever its workflow is; None if it goes on.
+
+    Args:
+        info: The run.
+        max_attempts: How often in a row a run's process may die without a commit of the run; None for no limit.
+    """
+    if info.cancelling:
+        return RunCancelled(info.run_id)
+    if info.status is RunStatus.RUNNING and max_attempts is not None and info.attempts >= max_attempts:
+        return RunDead(info.run_id, info.attempts)
+    return None
 
 
 def _is_unchanged(info: RunInfo, workflow: Pattern) -> bool:

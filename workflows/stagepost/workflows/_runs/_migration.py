@@ -54,12 +54,12 @@ class Definition:
         """
         migrated = self.migrated(snapshot)
         unfit = unfit_in(snapshot, self.workflow.plan)
-        upgraded = _upgraded(snapshot, migrated)
+        after = upgraded(snapshot, migrated)
         if unfit:
-            heeded = tuple(wait for wait in upgraded.waits if wait.place not in unfit)
-            upgraded = upgraded._replace(waits=heeded)
+            heeded = tuple(wait for wait in after.waits if wait.place not in unfit)
+            after = after._replace(waits=heeded)
         with concerning(snapshot.run, "its state does not fit any more"):
-            check_compatible(upgraded, self.workflow.plan)
+            check_compatible(after, self.workflow.plan)
         return Prepared(self, migrated, unfit)
 
     def view(self, snapshot: Snapshot, lists: Values = _NONE) -> Any:
@@ -72,9 +72,9 @@ class Definition:
         Raises:
             IncompatibleCheckpoint: It cannot be read any more, or a migration failed.
         """
-        schema, upgraded = self.workflow.plan.schema, self.upgraded(snapshot)
+        schema, after = self.workflow.plan.schema, self.upgraded(snapshot)
         with concerning(snapshot.run, "its state does not fit any more"):
-            return schema.view({**to_values(upgraded.root.state, schema.lists), **lists})
+            return schema.view({**to_values(after.root.state, schema.lists), **lists})
 
     def upgraded(self, snapshot: Snapshot) -> Snapshot:
         """The run as one of the workflow's version.
@@ -82,7 +82,7 @@ class Definition:
         Raises:
             IncompatibleCheckpoint: A migration failed.
         """
-        return _upgraded(snapshot, self.migrated(snapshot))
+        return upgraded(snapshot, self.migrated(snapshot))
 
     def migrated(self, snapshot: Snapshot) -> Migrated | None:
         """The stored form of the run as one of the newer version; None if it is one already.
@@ -131,7 +131,8 @@ class Prepared:
     unfit: Mapping[str, str]
 
 
-def _upgraded(snapshot: Snapshot, migrated: Migrated | None) -> Snapshot:
+def upgraded(snapshot: Snapshot, migrated: Migrated | None) -> Snapshot:
+    """A run as it was migrated; as it is if that was not necessary."""
     if migrated is None:
         return snapshot
     frames = {frame.path: frame for frame in migrated.frames}

@@ -82,10 +82,26 @@ class Registry:
         Raises:
             WorkflowNotFound: There is none of this name.
         """
-        versions = [version for known, version in self._known if known == name]
+        versions = self.versions(name)
         if not versions:
             raise WorkflowNotFound(name, sorted({known for known, _ in self._known}))
-        return self._known[name, max(versions)]
+        return self._known[name, versions[-1]]
+
+    def of(self, name: str, version: int) -> Pattern:
+        """A workflow of some version.
+
+        Raises:
+            WorkflowNotFound: There is none.
+        """
+        found = self._known.get((name, version))
+        if found is None:
+            known = [f"{each} version {number}" for each, number in sorted(self._known)]
+            raise WorkflowNotFound(name, known, version)
+        return found
+
+    def versions(self, name: str) -> Sequence[int]:
+        """The versions of a workflow that are known, the oldest first."""
+        return sorted(version for known, version in self._known if known == name)
 
     def starts_others(self, info: RunInfo) -> bool:
         """Whether steps of a run may have started other runs, as far as is known."""
@@ -111,7 +127,13 @@ class Registry:
         version, known = info.version, self._migrations.get(info.workflow, {})
         while (info.workflow, version) not in self._known:
             if version not in known:
-                raise UnknownWorkflow(info.run_id, info.workflow, info.version)
+                raise UnknownWorkflow(
+                    info.run_id,
+                    info.workflow,
+                    info.version,
+                    known=self.versions(info.workflow),
+                    migrated=version,
+                )
             steps.append(known[version])
             version += 1
         return Definition(self._known[info.workflow, version], tuple(steps))

@@ -18,11 +18,13 @@ from stagepost.checkpoint import (
     Ref,
     RunInfo,
     RunNotFound,
+    StoredSchedule,
     join_values,
 )
 
 from .._engine._branch import first_frame, to_bytes
 from .._engine._intermediates import Intermediate
+from .._engine._saying import first_begins
 from .._execution._blobs import blobs_of
 from .._execution._stored_lists import StoredLists
 from .._ids import new_run_id
@@ -54,6 +56,7 @@ class Order:
         labels: What it can be found by.
         any_input: Whether the run that has its id already may have begun with something else.
         place: The step that starts it, if one does.
+        schedule: The schedule that starts it, as it is to be saved with it.
     """
 
     keep: Keep
@@ -67,6 +70,7 @@ class Order:
     labels: Mapping[str, str] = field(default_factory=dict)
     any_input: bool = False
     place: str | None = None
+    schedule: StoredSchedule | None = None
 
     def check(self, secrets: Secrets, workflow: str) -> None:
         """See that what the run is named and found by are texts, and hold no secret.
@@ -158,7 +162,8 @@ def new_run(
     begun = {key: Ref(next(numbers), each.length) for key, each in older.items() if each.length}
     layout = lay_out("", numbers, begun, added, values, blobs=new.blobs)
     root = first_frame(workflow.plan, values, refs=layout.refs, left_out=begun)
-    return Begun(replace(new, root=root, values=layout.rows), values)
+    begins = first_begins(workflow.plan, root) if order.keep is Keep.ALL else ()
+    return Begun(replace(new, root=root, values=layout.rows, happened=begins), values)
 
 
 def lookup(workflow: Pattern, state: Mapping[str, object] | BaseModel | None, owner: int, order: Order) -> NewRun:
@@ -195,6 +200,7 @@ def _ordered(
         continued=continued,
         labels=order.labels,
         place=order.place,
+        schedule=order.schedule,
     )
     return new, added
 

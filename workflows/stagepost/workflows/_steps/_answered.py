@@ -52,7 +52,7 @@ class Question:
         if data is None:
             due_at = None if self._within is None else due_in(self._within, execution)
             raise Parks(WaitKind.ANSWER, self._key, prompt=shown(self._show, execution, path), due_at=due_at)
-        await execution.ledger.note(Effect(place, self._key, EffectStatus.DONE, data))
+        await execution.ledger.note(Effect(place, self._key, EffectStatus.DONE, data, is_note=True))
         return self._codec.load(data)
 
     def _data(self, ended: StoredWait | None, execution: Execution) -> bytes | None:

@@ -62,6 +62,17 @@ class StepContext(Beside):
         """
         self._execution.tell(self.place, what)
 
+    def note_retry(self, attempt: int, error: str, seconds: float) -> None:
+        """Have the history, if the run keeps one, say that this step is tried again: for those who try it again.
+
+        Args:
+            attempt: The how many-th attempt of this process has failed, from 1.
+            error: Why, as text.
+            seconds: How long it waits before the next one.
+        """
+        if self._execution.chronicle is not None:
+            self._execution.chronicle.retried(self.place, attempt, error, seconds)
+
     async def first(self, key: str) -> bool:
         """Whether this step, visit and item gets here for the first time; False if it did before, in whichever process.
 

@@ -16,7 +16,7 @@ async def note(execution: Execution, place: str, path: str, key: str, value: obj
     execution.secrets.check_text(key, f"a key of {path}")
     data = PLAIN.dump(value, where)
     execution.secrets.check(data, where)
-    await execution.ledger.note(Effect(place, key, EffectStatus.DONE, data))
+    await execution.ledger.note(Effect(place, key, EffectStatus.DONE, data, is_note=True))
 
 
 def noted(ledger: Ledger, place: str, key: str) -> Any:

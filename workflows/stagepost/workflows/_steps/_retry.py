@@ -9,6 +9,7 @@ from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, seconds
 
 from .._events import StepRetried
+from .._pattern_errors import describe
 from .._values._state import anew
 from ..errors import DefinitionError, EffectNotDone, ExtraMissing, PatternError, StepTimeout, WorkflowError
 
@@ -89,6 +90,7 @@ def retried(call: "Call", retry: Retry) -> "Call":
                 seconds=state.upcoming_sleep,
                 error=_kind(state),
             )
+            context.note_retry(state.attempt_number, _error(state), state.upcoming_sleep)
 
         async def attempt() -> Any:
             context.begin_again()
@@ -123,6 +125,11 @@ def _retrying(retry: Retry, tell: "Callable[[RetryCallState], None]") -> "AsyncR
 def _kind(state: "RetryCallState") -> str:
     error = None if state.outcome is None else state.outcome.exception()
     return type(error).__name__
+
+
+def _error(state: "RetryCallState") -> str:
+    error = None if state.outcome is None else state.outcome.exception()
+    return "" if error is None else describe(error)
 
 
 def _check_tenacity() -> None:

@@ -55,6 +55,14 @@ class Schema(Protocol):
         """
         ...
 
+    def replaced(self, given: Mapping[str, object], before: Values, where: str) -> dict[str, Stored]:
+        """Values that stand in the place of others; of a list that grows the whole list.
+
+        Raises:
+            CannotStore: They are no part of a state, or a value has no stored form.
+        """
+        ...
+
     def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:
         """Values that are in their stored form already, as part of the state.
 
@@ -102,6 +110,9 @@ class PlainSchema:
             raise CannotStore(where, f"{_of(given)}: give a mapping, or the workflow a model (state=)")
         converted = {key: self.types.get(key, PLAIN).convert(value, key) for key, value in given.items()}
         return self.updates(converted, {}, where)
+
+    def replaced(self, given: Mapping[str, object], before: Values, where: str) -> dict[str, Stored]:  # noqa: ARG002  # the protocol's signature
+        return self.initial(given, where)
 
     def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:  # noqa: ARG002  # the protocol's signature
         return to_values(stored, self.lists)
@@ -162,6 +173,14 @@ class ModelSchema:
             raise CannotStore(where, f"{_of(given)}: give a {self._model.__name__}, or a mapping of its fields")
         blobs = Attachments()
         return _bearing(self._store(given, where, blobs), blobs)
+
+    def replaced(self, given: Mapping[str, object], before: Values, where: str) -> dict[str, Stored]:
+        stored = self.initial({**self.view(before).__dict__, **given}, where)
+        return {
+            name: value
+            for name, value in stored.items()
+            if name in given or name not in before or before[name].data != value.data
+        }
 
     def adopt(self, stored: Mapping[str, bytes], before: Values, where: str) -> dict[str, Stored]:
         adopted = to_values(stored, self.lists)

@@ -1,0 +1,1 @@
+"""What operators use: the command ``stagepost``. Importing this package imports nothing else."""

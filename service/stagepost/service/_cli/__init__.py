@@ -1,0 +1,1 @@
+"""The command ``stagepost``: what operators do with runs, stores and agents, without writing Python."""

@@ -1,0 +1,84 @@
+"""Opening a store's file: to read it, to write beside its owner, or as its owner."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+from stagepost.checkpoint import SqliteInbox, SqliteStore, StoreFile, StoreLocked, StoreReader
+
+from ._errors import NoStore, Refused
+from ._options import DEFAULT_FILE, FILE_VARIABLE
+
+
+def chosen(file: Path | None) -> Path:
+    """The file that a command works on."""
+    return file or DEFAULT_FILE
+
+
+def reading(file: Path | None) -> AbstractAsyncContextManager[StoreReader]:
+    """Read a file, whoever owns it."""
+    return SqliteStore.reader(existing(file))
+
+
+def beside(file: Path | None) -> AbstractAsyncContextManager[SqliteInbox]:
+    """Write beside the owner of a file: answers, signals, cancellations and words about effects."""
+    return SqliteStore.inbox(existing(file))
+
+
+@asynccontextmanager
+async def owning(file: Path | None, action: str) -> AsyncIterator[SqliteStore]:
+    """Own a file for as long as a block lasts.
+
+    Args:
+        file: The file.
+        action: What needs it, for the error: ``"delete a run"``.
+
+    Raises:
+        Refused: Another process owns it.
+        NoStore: It is no store.
+    """
+    check_free(existing(file), action)
+    try:
+        async with SqliteStore(chosen(file), lock_timeout=0) as store:
+            yield store
+    except StoreLocked as error:
+        raise owned_by(error.path, error.holder, action) from error
+
+
+def existing(file: Path | None) -> Path:
+    """The file, if there is one.
+
+    Raises:
+        NoStore: There is none.
+    """
+    path = chosen(file)
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise NoStore(f"{path} {what}: give a store's file with --file, or in the environment as {FILE_VARIABLE}")
+    return path
+
+
+def check_free(path: Path, action: str) -> None:
+    """See that a file is a store that nobody owns.
+
+    Raises:
+        Refused: Another process owns it.
+        NoStore: It is no store.
+    """
+    found = StoreFile.at(path)
+    if found.problem is not None:
+        raise NoStore(found.problem)
+    if not found.is_store:
+        raise NoStore(f"{path} is no store: no store was ever opened on it; give the file of one with --file")
+    if found.owner is not None:
+        raise owned_by(path, found.owner, action)
+
+
+def owned_by(path: Path, holder: str, action: str) -> Refused:
+    """Why something is refused on the file of a living owner: the one place that says what to do instead."""
+    return Refused(f"{path} is owned by {holder}: only its owner can {action}; stop that process, and try again")
+
+
+def owner_of(file: Path | None) -> str | None:
+    """The process that owns a file at this moment."""
+    return StoreFile.at(chosen(file)).owner

@@ -1,0 +1,1 @@
+"""``stagepost chat``: a conversation with an agent in the terminal."""

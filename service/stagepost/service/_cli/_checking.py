@@ -1,0 +1,93 @@
+"""``check``: what this code would do with open runs; ``backup`` and ``verify``: a copy of the file, and its damage."""
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from rich.text import Text
+
+from stagepost.checkpoint import BackupExists, StoreFile
+from stagepost.workflows import CheckReport, RunVerdict
+
+from ._access import reading
+from ._definitions import load
+from ._errors import Refused
+from ._exits import Exit
+from ._models import BackupMade, CheckFinding, CheckFound, DamageRow, VerifyFound
+from ._progress import counting
+from ._screen import Screen
+from ._styles import BAD, DIM, GOOD, WAITS, plain
+
+_STYLES = {
+    RunVerdict.REFUSED: BAD,
+    RunVerdict.UNKNOWN: BAD,
+    RunVerdict.BLOCKED: WAITS,
+    RunVerdict.DEAD: WAITS,
+    RunVerdict.CANCELLED: DIM,
+}
+
+
+async def checked(file: Path | None, app: str | None, screen: Screen) -> Exit:
+    """Say what becomes of each open run with this code: the gate before a deploy."""
+    definitions = load(app, "check runs")
+    async with reading(file) as reader, counting(screen, "runs") as progress:
+        report = await definitions.check(reader, file, progress)
+    found = CheckFound(
+        ok=report.ok,
+        total=report.total,
+        unlisted=report.unlisted,
+        counts={name: {each.value: count for each, count in counts.items()} for name, counts in report.counts.items()},
+        findings=[CheckFinding.model_validate(finding.to_dict()) for finding in report.findings],
+    )
+    screen.show(found, partial(_check_lines, report))
+    return Exit.OK if report.ok else Exit.FOUND
+
+
+async def backed_up(file: Path | None, target: Path, screen: Screen, *, overwrite: bool) -> Exit:
+    """Copy the store to another file, while everybody goes on."""
+    async with reading(file) as reader, counting(screen, "bytes") as progress:
+        try:
+            await reader.backup(target, progress, overwrite=overwrite)
+        except BackupExists as error:
+            raise Refused(f"{error.path} exists: give another name, or --overwrite to replace it") from error
+    found = BackupMade(path=str(target), size=StoreFile.at(target).size)
+    screen.show(found, partial(_backup_lines, found))
+    return Exit.OK
+
+
+def _backup_lines(found: BackupMade, _: Screen) -> Iterable[Text]:
+    yield Text.assemble(("copied", GOOD), " to ", plain(found.path), f", {found.size:,} bytes")
+
+
+async def verified(file: Path | None, screen: Screen) -> Exit:
+    """Read the whole file and tell what is damaged."""
+    async with reading(file) as reader, counting(screen, "runs") as progress:
+        damage = await reader.verify(progress)
+    rows = [DamageRow(kind=type(each).__name__, run_id=each.run_id, message=str(each)) for each in damage]
+    found = VerifyFound(ok=not rows, damage=rows)
+    screen.show(found, partial(_damage_lines, found))
+    return Exit.OK if found.ok else Exit.FOUND
+
+
+def _check_lines(report: CheckReport, _: Screen) -> Iterable[Text]:
+    for finding in report.findings:
+        if finding.is_plain:
+            continue
+        what = f"  {finding.workflow} version {finding.version}"
+        moves = f" → {finding.target}" if finding.target not in (None, finding.version) else ""
+        verdict = (finding.verdict.value.replace("_", " "), _STYLES.get(finding.verdict, ""))
+        yield Text.assemble(plain(finding.run_id, "bold"), plain(what, DIM), (moves, DIM), "  ", verdict)
+        yield from (Text("  ").append_text(plain(why)) for why in (finding.reason, *finding.notes) if why)
+    if report.unlisted:
+        yield Text(f"… and {report.unlisted} more", DIM)
+    summary = str(report).partition("\n")[0]
+    yield Text(summary, GOOD if report.ok else BAD)
+
+
+def _damage_lines(found: VerifyFound, _: Screen) -> Iterable[Text]:
+    for row in found.damage:
+        yield plain(row.message, BAD)
+    if found.ok:
+        yield Text("no damage", GOOD)
+    else:
+        yield Text(f"{len(found.damage)} kinds of damage", BAD)

@@ -1,0 +1,105 @@
+"""``stagepost``: all commands."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .._acting import act
+from .._options import AppOption, ByOption, DebugOption, FileOption, JsonOption
+from ._runs import runs
+from ._schedules import schedules
+
+main = typer.Typer(
+    name="stagepost",
+    help="Runs, stores and agents of stagepost.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+main.add_typer(runs, name="runs")
+main.add_typer(schedules, name="schedules")
+
+
+@main.callback()
+def root(
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
+) -> None:
+    """Runs, stores and agents of stagepost."""
+
+
+@main.command()
+def check(
+    *, app: AppOption = None, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False
+) -> None:
+    """Say what this code would do with each open run: the gate before a deploy."""
+    from .._checking import checked
+
+    act(partial(checked, file, app), json=json, debug=debug)
+
+
+@main.command()
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="COPY", show_default=False, help="The copy.")],
+    *,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    file: FileOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Copy the store as it is now to another file, while everybody goes on."""
+    from .._checking import backed_up
+
+    act(partial(backed_up, file, target, overwrite=overwrite), json=json, debug=debug)
+
+
+@main.command()
+def verify(*, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
+    """Read the whole file, and tell what is damaged."""
+    from .._checking import verified
+
+    act(partial(verified, file), json=json, debug=debug)
+
+
+@main.command()
+def doctor(*, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
+    """Look at this installation and the store's file, and say what to do."""
+    from .._doctor import examined
+
+    act(partial(examined, file), json=json, debug=debug)
+
+
+@main.command()
+def chat(
+    agent: Annotated[str, typer.Argument(metavar="MODULE:AGENT", show_default=False, help="The agent.")],
+    *,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", metavar="FILE", help="Keep the conversation in this store's file.")
+    ] = None,
+    conversation: Annotated[str | None, typer.Option("--conversation", "-c", help="Go on with this one.")] = None,
+    by: ByOption = None,
+    app: AppOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Talk to an agent; approvals and questions are asked here. Ctrl-D ends it."""
+    from .._chat._chatting import Chat, chatted
+
+    act(partial(chatted, Chat(agent, file, app, conversation, by)), json=json, debug=debug)
+
+
+@main.command()
+def schema(
+    command: Annotated[
+        str | None, typer.Argument(metavar="[COMMAND]", show_default=False, help="Such as 'runs ls'.")
+    ] = None,
+    *,
+    debug: DebugOption = False,
+) -> None:
+    """Print the JSON schema of what --json writes."""
+    from .._schema import printed
+
+    act(partial(printed, command), json=True, debug=debug)

@@ -1,0 +1,60 @@
+"""``schedules``: listed beside an owner, changed by the owner of the file."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.service.conftest import Command
+
+from stagepost.service._cli._models import ScheduleList
+from stagepost.service._cli._schedules import _lines, _row
+from stagepost.service._cli._screen import Screen
+from stagepost.workflows import Schedule
+
+
+def test_schedules_are_listed_beside_their_owner(command: Command, owned: Path) -> None:
+    titles, row = command("schedules", "ls", "-f", owned).stdout.splitlines()
+    assert titles.split() == ["SCHEDULE", "WORKFLOW", "WHEN", "NEXT"]
+    assert row.split()[:4] == ["nightly", "quick", "every", "1"]
+    found = json.loads(command("schedules", "ls", "-f", owned, "--json").stdout)["schedules"]
+    assert [(each["key"], each["every"], each["paused"]) for each in found] == [("nightly", 86_400, False)]
+
+
+def test_a_schedule_is_paused_resumed_and_deleted(command: Command, file: Path) -> None:
+    assert command("schedules", "pause", "nightly", "-f", file).stdout == "paused nightly\n"
+    assert " paused" in command("schedules", "ls", "-f", file).stdout
+    assert command("schedules", "resume", "nightly", "-f", file).stdout.startswith("resumed nightly: next run ")
+    assert " paused" not in command("schedules", "ls", "-f", file).stdout
+    assert json.loads(command("schedules", "delete", "nightly", "-f", file, "--json").stdout)["action"] == "deleted"
+    assert command("schedules", "ls", "-f", file).stdout == "no schedules\n"
+
+
+@pytest.mark.parametrize("act", ["pause", "resume", "delete"])
+def test_a_schedule_of_a_living_owner_is_refused(command: Command, owned: Path, act: str) -> None:
+    assert command("schedules", act, "nightly", "-f", owned).exit_code == 4
+
+
+@pytest.mark.parametrize("act", ["pause", "resume", "delete"])
+def test_a_schedule_that_is_not_there_is_refused(command: Command, file: Path, act: str) -> None:
+    assert command("schedules", act, "weekly", "-f", file).exit_code == 3
+
+
+def test_what_hinders_a_schedule_is_told() -> None:
+    now = datetime.now(UTC)
+    hindered = Schedule(
+        key="k",
+        workflow="w",
+        when="0 3 * * *",
+        created_at=now,
+        not_started=4,
+        failures=2,
+        error="no disk",
+        next_due=now,
+    )
+    over = Schedule(key="o", workflow="w", when=timedelta(hours=1), created_at=now)
+    shown = _lines(ScheduleList(schedules=[_row(hindered), _row(over)], next=None), Screen(as_json=False))
+    text = "\n".join(line.plain for line in shown)
+    assert "0 3 * * * UTC" in text
+    assert "failed 2 times: no disk" in text
+    assert "never" in text

@@ -1,0 +1,1 @@
+"""What has happened to a run, as somebody reads it."""

@@ -18,6 +18,7 @@ from ._sqlite._faults import translate
 from ._sqlite._inbox import Closed
 from ._sqlite._queries import Query, Row
 from ._sqlite._runs import SqlRuns
+from ._sqlite._verifying import Verifying
 from .errors import StoreClosed, StoreError
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ T = TypeVar("T")
 _NAME: Final = "in memory"
 
 
-class MemoryStore(SqlRuns):
+class MemoryStore(Verifying, SqlRuns):
     """Keeps runs as bytes in memory, by the very statements that `SqliteStore` runs on its file.
 
     So the fence, the refusals and every error are the same, on asyncio and trio; only the file, its lock and the

@@ -168,8 +168,9 @@ async def test_what_is_encrypted_is_read_from_other_processes(file: Path) -> Non
 
 
 async def test_the_first_key_encrypts_and_all_of_them_decrypt() -> None:
-    inner = MemoryStore()
+    inner = MemoryStore(max_blob=7)
     async with EncryptedStore(inner, keys=OTHER) as store:
+        assert store.limits == inner.limits
         await started(store, "old")
     async with EncryptedStore(inner, keys=[KEY, OTHER]) as store:
         assert (await store.load("old")).run.input == b"{}"

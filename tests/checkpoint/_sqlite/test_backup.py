@@ -24,7 +24,7 @@ from stagepost.checkpoint import (
     StoreLost,
     StoreReader,
 )
-from stagepost.checkpoint._sqlite import _thread
+from stagepost.checkpoint._sqlite import _backup, _thread
 from stagepost.checkpoint._sqlite._backup import back_up, partial_of
 
 FILL = b'"' + b"x" * 2000 + b'"'
@@ -95,8 +95,9 @@ class Pair:
 
 @pytest.mark.parametrize("by", ["owner", "reader"])
 async def test_a_backup_under_load_is_one_moment_of_the_store_and_its_runs_go_on(
-    file: Path, copy: Path, by: str
+    file: Path, copy: Path, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(_backup, "_SYNC", 1_000_000)
     told = list[tuple[int, int, int]]()
     async with SqliteStore(file) as store, SqliteStore.reader(file) as reader:
         pair = Pair(store)

@@ -299,7 +299,7 @@ async def test_find_takes_words_for_words(file: Path) -> None:
 async def test_runs_to_be_forgotten_are_found_by_their_index(file: Path) -> None:
     async with SqliteStore(file):
         pass
-    assert "runs_ended" in plan(file, Query(_retention._PRUNE, (0, 0, 100)))
+    assert "runs_ended" in plan(file, Query(_retention._OLD, (0, 0, 100)))
 
 
 def plan(file: Path, query: Query) -> str:

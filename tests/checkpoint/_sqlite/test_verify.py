@@ -25,9 +25,9 @@ class Counting(MemoryStore):
         self.looks += 1
         return await super()._examine(look)
 
-    async def load(self, run_id: str) -> Snapshot:
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
         self.loads.append(run_id)
-        return await super().load(run_id)
+        return await super().load(run_id, at=at)
 
     async def damage(self) -> None:
         await super()._examine(damage)
@@ -36,9 +36,9 @@ class Counting(MemoryStore):
 class Forgetting(Counting):
     """Whose damaged run is deleted as soon as it was found."""
 
-    async def load(self, run_id: str) -> Snapshot:
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
         await self.delete(run_id)
-        return await super().load(run_id)
+        return await super().load(run_id, at=at)
 
 
 async def fill(store: SqliteStore | MemoryStore, runs: int) -> None:

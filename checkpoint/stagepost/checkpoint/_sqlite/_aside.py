@@ -19,6 +19,7 @@ from ._generation import resolve
 from ._queries import Query, Row
 from ._reader import Reader, connect_reading, open_reader
 from ._reading import Reading
+from ._verifying import Verifying
 
 T = TypeVar("T")
 _HERE = Query("SELECT 1 FROM meta", ())
@@ -68,7 +69,7 @@ class Aside(Reading):
             return await reading.verify(progress)
 
 
-class _Apart(Reading):
+class _Apart(Verifying):
     """Reads by a connection of its own."""
 
     def __init__(self, reader: Reader) -> None:

@@ -83,9 +83,6 @@ class SqliteInbox(Aside, SqlInbox):
     async def _read(self, query: Query) -> Sequence[Row]:
         return await self._reader.fetch(query)
 
-    async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
-        return await self._reader.run(look)
-
 
 @asynccontextmanager
 async def open_inbox(

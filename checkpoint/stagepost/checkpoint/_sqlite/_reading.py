@@ -7,7 +7,6 @@ from functools import partial
 from operator import itemgetter
 from typing import TypeVar, Unpack
 
-from .._catalogue import Damage, Progress
 from .._filters import CountBy, Counts, RunFilters
 from .._happenings import Happenings
 from .._outside import Ref
@@ -18,51 +17,36 @@ from .._waiting import EffectBelow, Latest, OpenWait, SentSignal, WaitKind
 from ..errors import (
     BlobNotFound,
     CorruptRun,
-    CorruptStore,
-    OrphanedRows,
     RunNotFound,
     StatementFailed,
     StoreError,
     StoreFailed,
-    UnusedBlobs,
-    UnusedLists,
 )
 from ._at_number import at_number_query, below_query, failures_query, to_snapshot_at
-from ._blobs import damaged_blobs
 from ._counting import count_query, counted, counts_of, way_of
 from ._faults import is_damage
 from ._finding import Filters, search_runs, search_waits, stored_query
 from ._past import happenings_query, to_happenings, to_value, value_query
 from ._queries import (
-    COUNT_RUNS,
     LAST_STORED,
-    ODD_RUNS,
-    ORPHANS,
     SELECT_BLOB,
     SELECT_RUN,
-    TABLE_NAMES,
-    UNUSED_BLOBS,
-    UNUSED_LISTS,
     Query,
     Row,
     as_bytes,
     elements_query,
     head_query,
     history_query,
-    ids_query,
-    integrity_query,
     latest_query,
     signals_query,
     snapshot_query,
 )
 from ._ranges import Position, Search, Span, Turn, Way, cursor, position
-from ._rows import odd_run, suspects, to_history, to_latest, to_open_wait, to_run, to_signal, to_snapshot
+from ._rows import to_history, to_latest, to_open_wait, to_run, to_signal, to_snapshot
 from ._scheduling import ScheduleReading
 
 T = TypeVar("T")
 Numbered = TypeVar("Numbered", Version, SentSignal)
-_PAGE = 100  # runs that are examined at once
-_MOST_TOLD = 10  # complaints of SQLite's: what follows the first ones is seldom of use
 
 
 class Reading(ScheduleReading, ABC):
@@ -75,10 +59,6 @@ class Reading(ScheduleReading, ABC):
     async def _read_each(self, queries: Sequence[Query]) -> Sequence[Sequence[Row]]:
         """The rows of several queries, one after the other."""
         return [await self._read(query) for query in queries]
-
-    @abstractmethod
-    async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
-        """Look at the tables, for what takes many queries."""
 
     async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
         """All that is stored of a run, or how it was at a number of its history."""
@@ -226,57 +206,6 @@ class Reading(ScheduleReading, ABC):
         for (data,) in await self._read(Query(SELECT_BLOB, (as_bytes(digest),))):
             return bytes(data)
         raise BlobNotFound(digest)
-
-    async def verify(self, progress: Progress | None = None) -> Sequence[Damage]:
-        """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
-
-        Also told are bytes that runs refer to and that are gone or changed, bytes and rows that belong to no run, and
-        if all runs are well, whether SQLite finds the tables and their indexes well.
-
-        Args:
-            progress: Awaited now and then with how many runs were read, and how many there were at the beginning. What
-                is not of runs is looked at after the last of them.
-
-        Raises:
-            StoreFailed: The list of the runs itself is damaged.
-        """
-        found: list[Damage] = [*await self._damaged_runs(progress)]
-        named = {error.run_id for error in found if isinstance(error, CorruptRun)}
-        try:
-            found += [odd_run(row) for row in await self._read(Query(ODD_RUNS, ())) if row[0] not in named]
-            found += await damaged_blobs(self._read)
-            found += [OrphanedRows(*row) for row in await self._read(Query(ORPHANS, ())) if row[1]]
-            found += [UnusedLists(*row) for row in await self._read(Query(UNUSED_LISTS, ())) if row[0]]
-            found += [UnusedBlobs(*row) for row in await self._read(Query(UNUSED_BLOBS, ())) if row[0]]
-            if not found:
-                found += await self._damaged_tables()
-        except StoreFailed as error:
-            if not is_damage(error.__cause__):
-                raise
-            return found or [CorruptStore(error.reason)]
-        return found
-
-    async def _damaged_tables(self) -> Sequence[CorruptStore]:
-        """What SQLite finds, table by table: one read of all would keep the WAL from being emptied for long."""
-        names = [str(name) for (name,) in await self._read(Query(TABLE_NAMES, ()))]
-        texts = [text for name in names for (text,) in await self._read(integrity_query(name))]
-        return [CorruptStore(text) for text in texts if text != "ok"][:_MOST_TOLD]
-
-    async def _damaged_runs(self, progress: Progress | None) -> Sequence[CorruptRun]:
-        damaged, after, done = list[CorruptRun](), "", 0
-        total = 0 if progress is None else (await self._read(COUNT_RUNS))[0][0]
-        while ids := [run_id for (run_id,) in await self._read(ids_query(after, _PAGE))]:
-            for run_id in await self._examine(partial(suspects, run_ids=ids)):
-                try:
-                    await self.load(run_id)
-                except CorruptRun as error:
-                    damaged.append(error)
-                except RunNotFound:  # it was deleted since
-                    continue
-            after, done = ids[-1], done + len(ids)
-            if progress is not None:
-                await progress(done, max(done, total))
-        return damaged
 
     async def _page(
         self, search_for: Callable[[Turn], Search], turn: Turn, convert: Callable[[Row], T], limit: int

@@ -1,6 +1,5 @@
 """The store on an SQLite file."""
 
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -193,9 +192,6 @@ class SqliteStore(Aside, SqlRuns):
 
     async def _read_each(self, queries: Sequence[Query]) -> Sequence[Sequence[Row]]:
         return await self._open_reader().fetch_each(queries)
-
-    async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
-        return await self._open_reader().run(look)
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[FileLock]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -42,9 +42,6 @@ class StoreReader(Aside):
 
     async def _read_each(self, queries: Sequence[Query]) -> Sequence[Sequence[Row]]:
         return await self._reader.fetch_each(queries)
-
-    async def _examine(self, look: Callable[[sqlite3.Connection], T]) -> T:
-        return await self._reader.run(look)
 
 
 @asynccontextmanager

@@ -230,6 +230,21 @@ async def test_a_page_by_one_filter_takes_as_long_whatever_else_is_stored(file: 
     assert steps[1] <= steps[0] + 100
 
 
+async def test_runs_of_a_workflow_are_counted_by_status_from_one_index_if_they_are_many(file: Path, looks: int) -> None:
+    async with filled(file, 50) as store:
+        assert looks < 25
+        store.plans.clear()
+        counts = await store.count(by="status", workflow="odd")
+        assert (counts.total, counts.by[RunStatus.RUNNING], counts.by[RunStatus.FAILED]) == (25, 22, 3)
+        assert any("COVERING INDEX runs_status" in plan for plan in store.plans)
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("UPDATE runs SET workflow = 'rare' WHERE rk = 7")
+        store.plans.clear()
+        assert await store.count(by="status", workflow="rare") == (1, dict.fromkeys(RunStatus, 0) | {"failed": 1})
+        assert not any("COVERING INDEX runs_status" in plan for plan in store.plans[-1:])
+        assert await store.count(by="workflow", status=RunStatus.FAILED) == (7, {"even": 3, "odd": 3, "rare": 1})
+
+
 async def test_waits_of_ended_runs_hold_no_page_up(file: Path, looks: int) -> None:
     async with SqliteStore(file) as store:
         for number in range(30):

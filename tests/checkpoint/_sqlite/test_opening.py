@@ -16,13 +16,14 @@ from stagepost.checkpoint import (
     NotAStore,
     SqliteStore,
     SqliteTooOld,
+    SqliteWithoutFts5,
     StoreError,
     StoreFailed,
     StoreLocked,
     StoreNotReadable,
     StoreNotWritable,
 )
-from stagepost.checkpoint._sqlite import _connect, _store
+from stagepost.checkpoint._sqlite import _connect, _error_words, _store
 from stagepost.checkpoint._sqlite._batch import Outcome, Work, run_batch
 from stagepost.checkpoint._sqlite._connect import Durability, connector
 from stagepost.checkpoint._sqlite._schema import APPLICATION_ID, NEEDED, VERSION, check_version
@@ -230,6 +231,14 @@ async def test_an_old_sqlite_is_refused_on_entering(file: Path, monkeypatch: pyt
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
     with pytest.raises(SqliteTooOld, match=r"SQLite 3\.36\.0 is too old"):
         await opening(file)
+
+
+async def test_an_sqlite_without_fts5_is_refused_on_entering(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_error_words, "MODULE", "fts99")
+    with pytest.raises(SqliteWithoutFts5, match=r"SQLite 3\.\S+ was built without FTS5, which the store needs"):
+        await opening(file)
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
 
 
 @pytest.mark.parametrize("anyio_backend", ["trio"])

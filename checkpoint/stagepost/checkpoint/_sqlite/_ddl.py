@@ -43,9 +43,10 @@ CREATE TABLE runs (
   starter     TEXT                        -- place of the step above that has started it; NULL: no step has
 ) STRICT;
 CREATE UNIQUE INDEX runs_key ON runs (key, workflow) WHERE key IS NOT NULL;
-CREATE INDEX runs_status ON runs (status, created_at -- then rk, as in every index: the order of find
+CREATE INDEX runs_status ON runs (status, created_at, rk, workflow -- rk: the order of find; workflow: to count by it
 );
-CREATE INDEX runs_workflow ON runs (workflow, created_at);
+CREATE INDEX runs_workflow ON runs (workflow, created_at -- then rk, as in every index
+);
 CREATE INDEX runs_news ON runs (run_id) WHERE news > heard AND status = 'running';
 CREATE INDEX runs_ended ON runs (finished_at) WHERE finished_at IS NOT NULL;
 

@@ -11,7 +11,8 @@ from typing import Final
 
 from ..errors import SqliteWithoutFts5
 
-_MODULE: Final = "SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"
+MODULE: Final = "fts5"
+_HAS_MODULE: Final = "SELECT 1 FROM pragma_module_list WHERE name = ?"
 _STALE: Final = "SELECT 1 FROM failures_stale LIMIT 1"
 _MOST: Final = 10_000  # characters of an error
 _INDEX: Final = (
@@ -32,7 +33,7 @@ def check_fts5(connection: sqlite3.Connection) -> None:
     Raises:
         SqliteWithoutFts5: It was.
     """
-    if connection.execute(_MODULE).fetchone() is None:
+    if connection.execute(_HAS_MODULE, (MODULE,)).fetchone() is None:
         raise SqliteWithoutFts5(sqlite3.sqlite_version)
 
 

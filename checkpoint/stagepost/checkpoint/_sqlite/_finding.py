@@ -13,6 +13,7 @@ from ._ranges import Filter, Position, Ranges, Search, Span, Turn, Way
 from ._rows import to_micros
 
 STARTED: Final = ("created_at", "rk")
+OF_STATUS: Final = "status = ?"
 _WAIT: Final = f"id, run_id, workflow, version, blocked, {WAIT_COLUMNS}"
 _LABELLED: Final = Ranges(
     "labels INDEXED BY labels_value",
@@ -113,7 +114,7 @@ def _filters(chosen: Filters) -> list[Filter]:
 
 def search_free(owner: int, turn: Turn) -> Search:
     """Running runs that only one owner can have, and has not."""
-    ranges = Ranges("runs INDEXED BY runs_status", STARTED, "status = ?", ((RunStatus.RUNNING.value,),))
+    ranges = Ranges("runs INDEXED BY runs_status", STARTED, OF_STATUS, ((RunStatus.RUNNING.value,),))
     return Search(RUN_COLUMNS, turn.span(_moment), [Way(ranges, [Filter("owner IS NOT ?", (owner,))])])
 
 

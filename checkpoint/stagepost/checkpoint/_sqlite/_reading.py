@@ -20,7 +20,7 @@ from ..errors import (
     StoreError,
     StoreFailed,
 )
-from ._counting import count_query, counts_of
+from ._counting import count_query, counted, counts_of, way_of
 from ._faults import is_damage
 from ._finding import Filters, search_runs, search_waits, stored_query
 from ._queries import (
@@ -106,8 +106,8 @@ class Reading(ABC):
         chosen = Filters(**filters)
         if chosen.are_void:
             return counts_of((), by)
-        search = search_runs(chosen, Turn())
-        way, _ = await self._way(search.ways, search.span)
+        search = search_runs(counted(chosen, by), Turn())
+        way = way_of(search.ways, *await self._way(search.ways, search.span))
         return counts_of(await self._read(count_query(chosen, way, search.span, by)), by)
 
     async def stored(self, after: str | None = None, *, limit: int = 100) -> Page[RunInfo]:

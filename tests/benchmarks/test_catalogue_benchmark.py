@@ -22,7 +22,7 @@ def file() -> Iterator[Path]:
 def test_each_question_is_answered_and_finds_something(file: Path) -> None:
     async def total() -> None:
         async with SqliteStore.reader(file) as reader:
-            assert await reader.check() == []
+            assert await reader.verify() == []
             assert (await reader.count()).total == 307
             assert (await reader.count(by="status")).by[RunStatus.RUNNING] == 3
 

@@ -42,4 +42,4 @@ async def test_recover_reports_a_damaged_run_and_resumes_the_others(tmp_path: Pa
             assert (await run.result())["finished"] is True
         with pytest.raises(CorruptRun, match="'bad' is damaged"):
             await runner.get("bad")
-        assert [error.run_id for error in await store.check()] == ["bad"]
+        assert [error.run_id for error in await store.verify()] == ["bad"]

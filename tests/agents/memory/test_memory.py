@@ -28,7 +28,7 @@ from stagepost.agents import (
 from stagepost.agents._memory._reading import Reading
 from stagepost.agents._memory._sqlite import SqliteMemory
 from stagepost.agents._memory._words import Place
-from stagepost.checkpoint import MemoryStore, RunStatus, Statement
+from stagepost.checkpoint import MemoryStore, Page, RunStatus, Statement
 from stagepost.workflows import RunFailed, Runner
 
 
@@ -307,7 +307,7 @@ async def test_sub_agents_reach_the_memories_of_the_same_scope(store: Store) -> 
     async with serving(store, lead) as tasks:
         state = await (await tasks.start(lead, "Hello.", labels=ANN)).result()
     assert texts(results(state["messages"])[-1]) == ["Likes tea."]
-    ((entry,), _, _) = await Memories(store).list("ann")
+    (entry,) = (await Memories(store).list("ann")).items
     assert (entry.agent, (await Memories(store, name="aside").list("ann")).items) == ("notes", [])
 
 
@@ -356,7 +356,7 @@ async def test_a_memory_may_need_approval(store: Store) -> None:
 async def test_people_see_and_delete_what_is_remembered(store: Store) -> None:
     now = iter(range(1_700_000_000, 1_800_000_000))
     memories = Memories(store, clock=lambda: next(now))
-    assert (await memories.scopes(), await memories.list("ann")) == (((), None, ()), ([], None, ()))
+    assert (await memories.scopes(), await memories.list("ann")) == (Page(()), Page([]))
     assert (await memories.search("ann", "tea"), await memories.forget("ann", "x"), await memories.clear("ann")) == (
         (),
         False,

@@ -4,6 +4,7 @@ import sqlite3
 import sys
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,13 @@ from anyio import fail_after
 from tests.checkpoint._builders import claimed, new_run, started
 
 from stagepost.checkpoint import (
+    AttemptOutcome,
     CannotDecrypt,
     Closing,
     Commit,
     CorruptBlob,
     CorruptRun,
+    CorruptStore,
     Effect,
     EffectStatus,
     EncryptedInbox,
@@ -24,6 +27,8 @@ from stagepost.checkpoint import (
     EncryptionNotInstalled,
     ErrorsNotSearchable,
     Frame,
+    Happening,
+    HappeningKind,
     Item,
     ItemStatus,
     Keep,
@@ -33,6 +38,7 @@ from stagepost.checkpoint import (
     RunStatus,
     SqliteStore,
     Statement,
+    StoredSchedule,
     StoredValue,
     WaitKind,
 )
@@ -42,6 +48,8 @@ from stagepost.checkpoint.testing import BESIDE, CHECKS, Check, CheckBeside
 KEY, OTHER = b"k" * 32, b"o" * 16
 PLAIN = b"what nobody may read"
 JSON = b'"' + PLAIN + b'"'
+DETAIL = b'{"why": ' + JSON + b"}"
+NOW = datetime(2026, 11, 23, tzinfo=UTC)
 SEARCHING = (  # what searches the texts of errors, after other things or before
     "check_runs_are_found_by_the_words_of_their_errors",
     "check_a_run_that_goes_on_or_is_deleted_is_not_found_by_its_error",
@@ -89,7 +97,8 @@ async def full(store: EncryptedStore) -> None:
     frame = Frame("", 2, "items", {"small": JSON}, width=2, refs=refs)
     await store.commit(Commit(lease=lease, frame=frame, frozen=[waiting, waiting._replace(idx=1)], effects=[effect]))
     done = effect._replace(status=EffectStatus.DONE, value=JSON)
-    await store.commit(Commit(lease=lease, outcomes=[failed, good], effects=[done]))
+    tried = Happening(HappeningKind.STEP, "step", AttemptOutcome.FAILED, 1.0, 2.0, PLAIN.decode(), DETAIL, JSON)
+    await store.commit(Commit(lease=lease, outcomes=[failed, good], effects=[done], happened=[tried]))
     await store.wait(lease, NewWait("ask", WaitKind.ANSWER, "ask", JSON))
     await store.answer("run", "ask", JSON, checked=False)
     await store.reopen(lease, "ask", PLAIN.decode())
@@ -98,6 +107,8 @@ async def full(store: EncryptedStore) -> None:
     owner = await store.join("owner")
     await store.block(owner, "run", PLAIN.decode())
     await store.leave(owner)
+    schedule = StoredSchedule("daily", "digest", JSON, NOW, NOW, NOW, error=PLAIN.decode())
+    await store.save_schedule(schedule)
     open_, _ = await store.create(replace(new_run("open"), input=JSON))
     assert open_ is not None
     await store.wait(open_, NewWait("ask", WaitKind.ANSWER, "ask", JSON))
@@ -121,6 +132,12 @@ async def test_nothing_of_what_users_have_made_is_in_the_file(file: Path) -> Non
         assert snapshot.run.error == PLAIN.decode()
         assert snapshot.run.traceback == f"line 7\n{PLAIN.decode()}"
         assert await store.blob(digest_of(PLAIN)) == PLAIN
+        assert (await store.schedule("daily")).definition == JSON
+        told = (await store.happenings("run")).items
+        assert [(one.error, one.detail, one.value) for one in told if one.place == "step"] == [
+            (PLAIN.decode(), DETAIL, JSON)
+        ]
+        assert {one.value for one in told if one.kind is HappeningKind.WAIT} <= {JSON, None}
         assert await store.verify() == []
     assert PLAIN not in content(file)
 
@@ -142,6 +159,10 @@ async def test_what_is_encrypted_is_read_from_other_processes(file: Path) -> Non
         assert (await reader.count()).total == 2
         assert await reader.blob(digest_of(PLAIN)) == PLAIN
         assert await reader.last_stored()
+        assert await reader.happenings("run") == await store.happenings("run")
+        assert await reader.value("run", "", Ref(1, 2)) == (await store.load("run")).root.state["list"]
+        assert await reader.value("run", "", Ref(2)) == JSON
+        assert [one.error for one in (await reader.schedules()).items] == [PLAIN.decode()]
         with pytest.raises(ErrorsNotSearchable, match="use other filters"):
             await reader.count(text="nobody")
 
@@ -220,6 +241,17 @@ async def test_bytes_that_were_changed_are_told(file: Path) -> None:
             await store.blob(digest_of(PLAIN))
         (damage,) = await store.verify()
         assert isinstance(damage, CorruptBlob)
+
+
+async def test_a_schedule_that_was_changed_is_told() -> None:
+    inner = MemoryStore()
+    async with EncryptedStore(inner, keys=KEY) as store:
+        saved = await store.save_schedule(StoredSchedule("daily", "digest", JSON, NOW, NOW, NOW))
+        stored = await inner.schedule("daily")
+        await inner.save_schedule(stored._replace(definition=stored.definition[:-6] + b'AAAA="'))
+        with pytest.raises(CorruptStore, match="'daily' was changed"):
+            await store.schedule("daily")
+        assert saved.definition == JSON
 
 
 async def test_tables_of_the_application_are_not_encrypted() -> None:

@@ -6,10 +6,13 @@ from typing import Generic, Protocol, TypeVar, Unpack
 
 from .._catalogue import Catalogue, Damage, Progress
 from .._filters import CountBy, Counts, RunFilters
+from .._happenings import Happenings
+from .._outside import Ref
 from .._pages import Page
+from .._schedules import StoredSchedule
 from .._snapshots import RunInfo, Snapshot, Version
 from .._tables import Cell
-from .._waiting import Latest, OpenWait, SentSignal, WaitKind
+from .._waiting import EffectBelow, Latest, OpenWait, SentSignal, WaitKind
 from ..errors import ErrorsNotSearchable
 from ._keys import Keys
 from ._sealing import Opening, Sealing, opened_all
@@ -20,7 +23,7 @@ T = TypeVar("T")
 class Readable(Catalogue, Protocol):
     """What can be read of a store: by the store itself, by `SqliteStore.reader` and by `SqliteStore.inbox`."""
 
-    async def load(self, run_id: str) -> Snapshot:
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
         """As of `Runs`."""
         ...
 
@@ -52,6 +55,22 @@ class Readable(Catalogue, Protocol):
         """As of `Tables`."""
         ...
 
+    async def last_failures(self, run_id: str, *, path: str | None = None) -> int | None:
+        """As of `Runs`."""
+        ...
+
+    async def effects_below(self, run_id: str, *, at: int | None = None) -> Sequence[EffectBelow]:
+        """As of `Runs`."""
+        ...
+
+    async def schedule(self, key: str) -> StoredSchedule:
+        """As of `Schedules`."""
+        ...
+
+    async def schedules(self, *, after: str | None = None, limit: int = 100) -> Page[StoredSchedule]:
+        """As of `Schedules`."""
+        ...
+
 
 ReadableT = TypeVar("ReadableT", bound=Readable)
 
@@ -71,9 +90,9 @@ class EncryptedReads(Generic[ReadableT]):
         self._sealing = Sealing(known)
         self._opening = Opening(known)
 
-    async def load(self, run_id: str) -> Snapshot:
-        """All that is stored of a run."""
-        return self._opening.snapshot(await self._inner.load(run_id))
+    async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
+        """All that is stored of a run, or how it was at a number of its history."""
+        return self._opening.snapshot(await self._inner.load(run_id, at=at))
 
     async def head(self, run_id: str) -> Snapshot:
         """The same without lists that have rows of their own."""
@@ -162,6 +181,32 @@ class EncryptedReads(Generic[ReadableT]):
         """Versions that the frames of a run had."""
         found = await self._inner.history(run_id, after=after, limit=limit)
         return found._replace(items=tuple(self._opening.version(run_id, version) for version in found.items))
+
+    async def happenings(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Happenings:
+        """What has happened to a run that keeps all."""
+        return self._opening.happenings(await self._inner.happenings(run_id, after=after, limit=limit))
+
+    async def value(self, run_id: str, path: str, ref: Ref, *, after: int = 0) -> bytes:
+        """JSON of a value that has rows of its own."""
+        data = await self._inner.value(run_id, path, ref, after=after)
+        return self._opening.outside(run_id, data, is_list=ref.length is not None)
+
+    async def last_failures(self, run_id: str, *, path: str | None = None) -> int | None:
+        """Where in its history a run has joined a fan-out of which items had failed."""
+        return await self._inner.last_failures(run_id, path=path)
+
+    async def effects_below(self, run_id: str, *, at: int | None = None) -> Sequence[EffectBelow]:
+        """Effects of the runs that the steps of a run have started."""
+        return await self._inner.effects_below(run_id, at=at)
+
+    async def schedule(self, key: str) -> StoredSchedule:
+        """A schedule."""
+        return self._opening.schedule(await self._inner.schedule(key))
+
+    async def schedules(self, *, after: str | None = None, limit: int = 100) -> Page[StoredSchedule]:
+        """Schedules in the order of their keys."""
+        found = await self._inner.schedules(after=after, limit=limit)
+        return found._replace(items=tuple(map(self._opening.schedule, found.items)))
 
     async def verify(self, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run as it is stored, and tell what was found of those that are damaged; this needs no key."""

@@ -7,12 +7,15 @@ from typing import Final, TypeVar
 from pydantic_core import from_json, to_json
 
 from .._blobs import sealed, unsealed
+from .._happening import Happening, HappeningKind
+from .._happenings import Happened, Happenings
 from .._outside import StoredValue
-from .._records import Closing, Commit, Frame, Item, Migrated, NewRun
+from .._records import Closing, Commit, Forked, Frame, Item, Migrated, NewRun
+from .._schedules import StoredSchedule
 from .._snapshots import RunInfo, Snapshot, Version
 from .._sqlite._failure import readable
 from .._waiting import Effect, Latest, NewWait, OpenWait, SentSignal, StoredWait, WaitKind
-from ..errors import CorruptBlob, CorruptRun
+from ..errors import CorruptBlob, CorruptRun, CorruptStore
 from ._keys import Changed, Keys
 
 T = TypeVar("T")
@@ -22,6 +25,8 @@ ITEM: Final = b"item"
 WORD: Final = b"word"  # answers, signals and results of effects, which become one another
 PROMPT: Final = b"prompt"
 TEXT: Final = b"text"
+TOLD: Final = b"told"  # what happens, for the history
+SCHEDULE: Final = b"schedule"
 _SAID: Final = frozenset({WaitKind.ANSWER, WaitKind.SIGNAL, WaitKind.EFFECT})  # waits that are ended by a word
 
 
@@ -45,7 +50,35 @@ class Sealing:
             root=self.frame(run.root),
             values=[self.value(value) for value in run.values],
             blobs=self.blobs(run.blobs),
+            forked=None if run.forked is None else self.forked(run.forked),
+            happened=self.happened(run.happened),
+            schedule=None if run.schedule is None else self.schedule(run.schedule),
         )
+
+    def forked(self, forked: Forked) -> Forked:
+        """What a fork begins with."""
+        return replace(
+            forked,
+            frames=[self.frame(frame) for frame in forked.frames],
+            items=[self.item(item) for item in forked.items],
+            effects=[self.effect(effect) for effect in forked.effects],
+        )
+
+    def happened(self, happened: Sequence[Happening]) -> Sequence[Happening]:
+        """What has happened."""
+        return [
+            one._replace(
+                error=None if one.error is None else self.text(one.error),
+                detail=None if one.detail is None else self.keys.seal_json(TOLD, one.detail),
+                value=None if one.value is None else self.keys.seal_json(TOLD, one.value),
+            )
+            for one in happened
+        ]
+
+    def schedule(self, schedule: StoredSchedule) -> StoredSchedule:
+        """A schedule, which has the input of its runs."""
+        error = None if schedule.error is None else self.text(schedule.error)
+        return schedule._replace(definition=self.keys.seal_json(SCHEDULE, schedule.definition), error=error)
 
     def commit(self, commit: Commit) -> Commit:
         """A change of a run."""
@@ -57,6 +90,7 @@ class Sealing:
             effects=[self.effect(effect) for effect in commit.effects],
             closing=None if commit.closing is None else self.closing(commit.closing),
             blobs=self.blobs(commit.blobs),
+            happened=self.happened(commit.happened),
         )
 
     def migrated(self, migrated: Migrated) -> Migrated:
@@ -95,8 +129,8 @@ class Sealing:
 
     def wait(self, wait: NewWait) -> NewWait:
         """A wait to be opened."""
-        prompt = wait.prompt
-        return wait if prompt is None else replace(wait, prompt=self.keys.seal_json(PROMPT, prompt))
+        prompt = None if wait.prompt is None else self.keys.seal_json(PROMPT, wait.prompt)
+        return replace(wait, prompt=prompt, happened=self.happened(wait.happened))
 
     def effect(self, effect: Effect) -> Effect:
         """What became of an effect."""
@@ -162,6 +196,27 @@ class Opening:
         """A signal; raises as `info` does."""
         return replace(signal, value=self._checked(run_id, self._json, WORD, signal.value))
 
+    def happenings(self, found: Happenings) -> Happenings:
+        """What has happened to a run; raises as `info` does."""
+        return self._checked(found.run.run_id, self._happenings, found)
+
+    def schedule(self, schedule: StoredSchedule) -> StoredSchedule:
+        """A schedule.
+
+        Raises:
+            CannotDecrypt: A key is missing.
+            CorruptStore: It was changed since it was sealed.
+        """
+        try:
+            definition = self._json(SCHEDULE, schedule.definition)
+            return schedule._replace(definition=definition, error=self._text(schedule.error))
+        except Changed as error:
+            raise CorruptStore(f"schedule {schedule.key!r} was changed since it was encrypted") from error
+
+    def outside(self, run_id: str, data: bytes, *, is_list: bool) -> bytes:
+        """A value with rows of its own; raises as `info` does."""
+        return self._checked(run_id, self._list, data) if is_list else self.element(run_id, data)
+
     def element(self, run_id: str, data: bytes) -> bytes:
         """An element of a list; raises as `info` does."""
         return self._checked(run_id, self._json, STATE, data)
@@ -200,6 +255,25 @@ class Opening:
             items=tuple(map(self._item, snapshot.items)),
             waits=tuple(map(self._wait, snapshot.waits)),
             effects=tuple(map(self._effect, snapshot.effects)),
+        )
+
+    def _happenings(self, found: Happenings) -> Happenings:
+        return found._replace(
+            run=self._info(found.run),
+            items=tuple(map(self._happened, found.items)),
+            children=tuple(child._replace(error=self._text(child.error)) for child in found.children),
+        )
+
+    def _happened(self, one: Happened) -> Happened:
+        is_wait = one.kind is HappeningKind.WAIT  # the store itself tells of waits, by what is stored of them
+        kind = (PROMPT if one.outcome == "open" else WORD) if is_wait else TOLD
+        is_said = not is_wait or one.outcome == "open" or _kind_of(one) in _SAID
+        return one._replace(
+            error=self._text(one.error),
+            detail=one.detail if is_wait or one.detail is None else self._json(TOLD, one.detail),
+            value=one.value if one.value is None or not is_said else self._json(kind, one.value),
+            frame=None if one.frame is None else self._frame(one.frame),
+            before=None if one.before is None else self._frame(one.before),
         )
 
     def _frame(self, frame: Frame) -> Frame:
@@ -246,6 +320,10 @@ def opened_all(open_one: Callable[[T], T], values: Sequence[T]) -> tuple[list[T]
         except CorruptRun as error:
             damaged.append(error)
     return opened, damaged
+
+
+def _kind_of(wait: Happened) -> WaitKind | None:
+    return None if wait.detail is None else WaitKind(from_json(wait.detail)["kind"])
 
 
 def _input(workflow: str) -> bytes:

@@ -1,13 +1,15 @@
 """A store that keeps what users have made encrypted, in any other store."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Self
 
+from .._happening import Happening
 from .._ownership import Change, Owner
 from .._pages import Page
 from .._records import Commit, Lease, Migrated, NewRun, Shape
+from .._schedules import StoredSchedule
 from .._snapshots import RunInfo
 from .._store import CheckpointStore
 from .._tables import Statement
@@ -110,9 +112,13 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
         force: bool = False,
         counts: bool = True,
         shape: Shape | None = None,
+        begins: Sequence[Happening] = (),
     ) -> Lease:
         """Become the owner of an open run."""
-        return await self._inner.claim(owner, run_id, reopen=reopen, force=force, counts=counts, shape=shape)
+        sealed = self._sealing.happened(begins)
+        return await self._inner.claim(
+            owner, run_id, reopen=reopen, force=force, counts=counts, shape=shape, begins=sealed
+        )
 
     def changes(self, owner: Owner) -> AsyncIterator[Change]:
         """What was written from outside."""
@@ -145,3 +151,26 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
     async def execute(self, *statements: Statement) -> None:
         """Execute statements on tables of the application, which are not encrypted."""
         await self._inner.execute(*statements)
+
+    async def due_schedules(
+        self, now: datetime, *, limit: int = 100
+    ) -> tuple[Sequence[StoredSchedule], datetime | None]:
+        """Schedules to look at, and when to look again."""
+        found, following = await self._inner.due_schedules(now, limit=limit)
+        return list(map(self._opening.schedule, found)), following
+
+    async def save_schedule(self, schedule: StoredSchedule) -> StoredSchedule:
+        """Save a schedule."""
+        return self._opening.schedule(await self._inner.save_schedule(self._sealing.schedule(schedule)))
+
+    async def delete_schedule(self, key: str) -> None:
+        """Forget a schedule."""
+        await self._inner.delete_schedule(key)
+
+    async def admit(self, counted: Collection[str], now: datetime, *, before: datetime) -> None:
+        """Write down that a run was taken up."""
+        await self._inner.admit(counted, now, before=before)
+
+    async def admissions(self, since: datetime) -> Sequence[tuple[str, datetime]]:
+        """When runs were taken up."""
+        return await self._inner.admissions(since)

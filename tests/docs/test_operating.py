@@ -53,7 +53,9 @@ def test_all_errors_of_a_store_as_a_whole_are_named_but_those_of_its_code() -> N
 
 
 def test_the_events_and_metrics_to_watch_exist() -> None:
-    events = [name for row in re.findall(r"^\| the events? ([^|]*)\|", WATCHED, re.MULTILINE) for name in NAME.findall(row)]
+    events = [
+        name for row in re.findall(r"^\| the events? ([^|]*)\|", WATCHED, re.MULTILINE) for name in NAME.findall(row)
+    ]
     assert events
     assert all(issubclass(getattr(workflows, name), workflows.RunEvent) for name in events)
     (row,) = re.findall(r"^\| `hub\.metrics\(\)`: ([^|]*)", WATCHED, re.MULTILINE)

@@ -37,6 +37,7 @@ _EXTRAS: Final = {  # what each extra brings, by what is imported of it
     "webhooks": "httpx2",
     "progress": "rich",
     "schedules": "cronsim",
+    "encryption": "cryptography",
 }
 _KEYS: Final = (  # where litellm looks for the keys of providers
     "ANTHROPIC_API_KEY",

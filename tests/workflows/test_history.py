@@ -330,8 +330,9 @@ async def test_a_step_tells_the_runs_that_it_has_started() -> None:
         await runner.answer("r1.child/answer", 1)
         await run.result()
         history = await whole(runner)
-    assert [each.status for each in attempt_at(open_, "starts").children] == [RunStatus.WAITING]
-    for attempt in (attempt_at(history, "starts"), attempt_at(history, "starts", 1)):
+    begun = next(each for each in (*open_.under_way, *open_.items) if isinstance(each, AttemptEntry))
+    assert [each.status.is_open for each in begun.children] == [True]
+    for attempt in (each for each in history.items if isinstance(each, AttemptEntry)):
         assert [(each.run_id, each.status) for each in attempt.children] == [("r1.child", RunStatus.COMPLETED)]
 
 

@@ -18,10 +18,9 @@ from time import perf_counter
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from ..errors import CheckpointError, StoreTakenOver
-from ._changes import Changes
+from ._changes import Changes, RowChange
 from ._creating import Creation
 from ._generation import refused
-from ._row_change import RowChange
 from ._together import save_together
 
 T = TypeVar("T")

@@ -14,9 +14,8 @@ from .._records import Closing, Commit, Frame, Item, Joined, Keep, Lease, RunSta
 from .._waiting import Effect, EffectStatus
 from ._error_words import index_errors
 from ._failure import failure_text, readable
-from ._fence import FENCE, UNTOLD, Right, check_held
-from ._happened import closed_row, happened_rows
-from ._row_change import Row, RowChange
+from ._fence import FENCE, UNTOLD, Right, check_held, refusal
+from ._happened import Row, closed_row, happened_rows
 from ._rows import dump_refs, dump_visits
 
 _ALL_NEWS: Final = (1 << 63) - 1
@@ -83,6 +82,37 @@ PROGRESS = "UPDATE runs SET attempts = 0 WHERE rk = ?"
 
 _NOTHING_ELSE: Final = Commit(Lease("", 0, 0))[2:]
 _KEEPS_ALL: Final = Keep.ALL  # to look up a member of an enum takes long for what each step does
+
+
+class RowChange:
+    """One statement that changes a row.
+
+    Attributes:
+        text: The statement.
+        values: What is bound to it.
+        right: What it is done by.
+        path: What it is about, for the refusal.
+        expected: What the row should have been, or the change is refused; None if it may rightly change nothing.
+    """
+
+    __slots__ = ("expected", "path", "right", "text", "values")
+
+    def __init__(self, text: str, values: Row, right: Right, path: str = "", expected: str | None = None) -> None:
+        self.text = text
+        self.values = values
+        self.right = right
+        self.path = path
+        self.expected = expected
+
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        """Change the row.
+
+        Raises:
+            CheckpointError: It is not what was expected, or the run no longer ours to change.
+        """
+        changed = connection.execute(self.text, self.values).rowcount
+        if changed != 1 and self.expected is not None:
+            raise refusal(connection, self.right, self.path, self.expected)
 
 
 def frame_row(right: Right, frame: Frame, now: int) -> RowChange:
@@ -238,7 +268,7 @@ def changes_of(commit: Commit, now: int) -> Changes | RowChange:
     if commit.progresses:
         rows.append(RowChange(PROGRESS, (right.lease.row,), right))
     if commit.lease.keep is _KEEPS_ALL:
-        rows += happened_rows(right, commit.happened, commit.frame, now)
+        rows += [RowChange(*row, right) for row in happened_rows(lease, commit.happened, commit.frame, now)]
     if closing is not None:
         rows += _end(right, closing, now)
     fails = closing is not None and closing.error is not None
@@ -248,7 +278,7 @@ def changes_of(commit: Commit, now: int) -> Changes | RowChange:
 
 def _end(right: Right, closing: Closing, now: int) -> Sequence[RowChange]:
     row = closing_row(right, closing, now)
-    return (row, closed_row(right, closing, now)) if right.lease.keep is _KEEPS_ALL else (row,)
+    return (row, RowChange(*closed_row(right.lease, closing, now), right)) if right.lease.keep is _KEEPS_ALL else (row,)
 
 
 def _outside(right: Right, commit: Commit, now: int) -> Sequence[RowChange]:

@@ -7,14 +7,13 @@ from .._outside import StoredValue
 from .._records import Frame, Keep, Lease, NewRun, RunStatus
 from .._snapshots import RunInfo
 from ..errors import BlobNotFound, CancelRequested, KeyRemembered
-from ._changes import INSERT_BLOB, element_blob_rows, frame_row, shape_row, value_rows
+from ._changes import INSERT_BLOB, RowChange, element_blob_rows, frame_row, shape_row, value_rows
 from ._continuing import continue_lists
 from ._fence import Right
 from ._forking import fork_lists, fork_rows
 from ._happened import began_row, happened_rows
 from ._keys import FREE_ID, FREE_KEY, SELECT_REMEMBERED, digest
 from ._queries import LAST_STORED, RUN_COLUMNS, SELECT_RUN
-from ._row_change import RowChange
 from ._rows import to_run, to_time
 from ._schedules import save as save_schedule
 
@@ -143,7 +142,8 @@ class Creation:
         if run.labels:
             rows += _label_rows(right, run.labels, self._now)
         if run.keep is Keep.ALL:
-            rows += [began_row(right, self._now), *happened_rows(right, run.happened, None, self._now)]
+            told = (began_row(lease, self._now), *happened_rows(lease, run.happened, None, self._now))
+            rows += [RowChange(*row, right) for row in told]
         if run.place is not None:
             rows.append(RowChange(SET_PLACE, (run.place, run.run_id.rpartition(".")[0], lease.row), right))
         return rows

@@ -8,11 +8,10 @@ from typing import Final
 from .._outside import Ref
 from .._records import Forked, Item, Keep, Lease, NewRun, SharedList
 from ..errors import RunNotFound, StaleCheckpoint
-from ._changes import effect_row, frame_row
+from ._changes import RowChange, effect_row, frame_row
 from ._continuing import ListPlace, go_on
 from ._fence import Right
 from ._happened import version_row
-from ._row_change import RowChange
 
 _ORIGIN: Final = "SELECT 1 FROM runs WHERE run_id = ? AND rk = ?"
 _REFERS: Final = "SELECT 1 FROM list_refs WHERE rk = ? AND path = ? AND maker = ? AND number = ?"
@@ -74,7 +73,7 @@ def fork_rows(lease: Lease, forked: Forked, now: int) -> Sequence[RowChange]:
     for frame in forked.frames:
         rows.append(frame_row(right, frame, now))
         if lease.keep is Keep.ALL:
-            rows.append(version_row(right, frame.path, now))
+            rows.append(RowChange(*version_row(lease, frame.path, now), right))
     rows += [_item_row(right, item, now) for item in forked.items]
     rows += [effect_row(right, effect) for effect in forked.effects]
     rows.append(RowChange(_SHARE_BLOBS, (forked.row, lease.row), right))

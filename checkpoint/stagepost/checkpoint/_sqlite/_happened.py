@@ -2,13 +2,14 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from .._happening import AttemptOutcome, Happening, HappeningKind
 from .._records import Closing, Frame, Lease
 from ._failure import readable
-from ._fence import Right
-from ._row_change import RowChange
+
+Row: TypeAlias = tuple[object, ...]
+Change: TypeAlias = tuple[str, Row]  # a statement, and what is bound to it
 
 ADD_TO_HISTORY: Final = """
 INSERT INTO history (
@@ -47,11 +48,11 @@ _REST: Final = "UPDATE attempts SET resting = 1 WHERE rk = ? AND outcome IS NULL
 _FORGET: Final = "DELETE FROM attempts WHERE rk = ?"
 
 
-def happened_rows(right: Right, happened: Sequence[Happening], frame: Frame | None, now: int) -> Iterator[RowChange]:
+def happened_rows(lease: Lease, happened: Sequence[Happening], frame: Frame | None, now: int) -> Iterator[Change]:
     """What has happened and what begins; the version of a frame, too, where nobody has said what has made it.
 
     Args:
-        right: What it is done by.
+        lease: The right to commit to the run.
         happened: What a commit says.
         frame: The frame that it has saved, already.
         now: The time.
@@ -59,29 +60,29 @@ def happened_rows(right: Right, happened: Sequence[Happening], frame: Frame | No
     is_told = frame is None
     for happening in happened:
         if happening.outcome is None and happening.kind is not HappeningKind.ITEMS:
-            yield _begun_row(right, happening, now)
+            yield _begun_row(lease, happening, now)
         else:
             path = frame.path if happening.of_frame and frame is not None else None
             is_told = is_told or path is not None
-            yield _happened_row(right, happening, path, now)
+            yield _happened_row(lease, happening, path, now)
     if frame is not None and not is_told:
-        yield version_row(right, frame.path, now)
+        yield version_row(lease, frame.path, now)
 
 
-def version_row(right: Right, path: str, now: int) -> RowChange:
+def version_row(lease: Lease, path: str, now: int) -> Change:
     """A frame that has just been written, where nobody says what has made it."""
-    return _happened_row(right, Happening(HappeningKind.FRAME, path), path, now)
+    return _happened_row(lease, Happening(HappeningKind.FRAME, path), path, now)
 
 
-def began_row(right: Right, now: int) -> RowChange:
+def began_row(lease: Lease, now: int) -> Change:
     """The beginning of a run, with its first frame."""
-    return _happened_row(right, Happening(HappeningKind.RUN, ""), "", now, outcome="began")
+    return _happened_row(lease, Happening(HappeningKind.RUN, ""), "", now, outcome="began")
 
 
-def closed_row(right: Right, closing: Closing, now: int) -> RowChange:
+def closed_row(lease: Lease, closing: Closing, now: int) -> Change:
     """The end of a run, which the row of the run already says."""
     said = Happening(HappeningKind.RUN, "", ended=now / 1_000_000, error=closing.error)
-    return _happened_row(right, said, None, now, outcome=closing.status.value)
+    return _happened_row(lease, said, None, now, outcome=closing.status.value)
 
 
 def note_claimed(connection: sqlite3.Connection, lease: Lease, now: int, *, outcome: str | None) -> None:
@@ -96,7 +97,7 @@ def note_claimed(connection: sqlite3.Connection, lease: Lease, now: int, *, outc
     connection.execute(_INTERRUPTED, (lease.row, lease.epoch - 1, now))
     connection.execute(_AWAKE, (lease.row,))
     if outcome is not None:
-        _run_row(lease, outcome, now)(connection)
+        connection.execute(*_run_row(lease, outcome, now))
 
 
 def note_going_on(connection: sqlite3.Connection, lease: Lease, now: int, begins: Sequence[Happening]) -> None:
@@ -109,13 +110,13 @@ def note_going_on(connection: sqlite3.Connection, lease: Lease, now: int, begins
         begins: What begins as well, if it is not under way.
     """
     connection.execute(_AGAIN, (lease.row, now))
-    for row in happened_rows(Right(lease), begins, None, now):
-        row(connection)
+    for row in happened_rows(lease, begins, None, now):
+        connection.execute(*row)
 
 
 def note_migrated(connection: sqlite3.Connection, lease: Lease, now: int) -> None:
     """A run is one of another version: what was under way will not go on under its name."""
-    _run_row(lease, "migrated", now)(connection)
+    connection.execute(*_run_row(lease, "migrated", now))
     connection.execute(_FORGET, (lease.row,))
 
 
@@ -124,24 +125,24 @@ def note_resting(connection: sqlite3.Connection, lease: Lease) -> None:
     connection.execute(_REST, (lease.row,))
 
 
-def _run_row(lease: Lease, outcome: str, now: int) -> RowChange:
-    return _happened_row(Right(lease), Happening(HappeningKind.RUN, ""), None, now, outcome=outcome)
+def _run_row(lease: Lease, outcome: str, now: int) -> Change:
+    return _happened_row(lease, Happening(HappeningKind.RUN, ""), None, now, outcome=outcome)
 
 
-def _begun_row(right: Right, happening: Happening, now: int) -> RowChange:
+def _begun_row(lease: Lease, happening: Happening, now: int) -> Change:
     begun = now if happening.begun is None else _micros(happening.begun)
-    return RowChange(BEGIN_ATTEMPT, (right.lease.row, happening.place, happening.kind.value, begun), right)
+    return BEGIN_ATTEMPT, (lease.row, happening.place, happening.kind.value, begun)
 
 
 def _happened_row(
-    right: Right, happening: Happening, path: str | None, now: int, *, outcome: str | AttemptOutcome | None = None
-) -> RowChange:
+    lease: Lease, happening: Happening, path: str | None, now: int, *, outcome: str | AttemptOutcome | None = None
+) -> Change:
     said = outcome or happening.outcome
     error = None if happening.error is None else readable(happening.error)
-    about = (right.lease.row, happening.kind.value, happening.place, None if said is None else str(said))
+    about = (lease.row, happening.kind.value, happening.place, None if said is None else str(said))
     times = (_micros(happening.begun), _micros(happening.ended))
-    values = (*about, *times, error, happening.detail, happening.value, path, right.lease.epoch, now)
-    return RowChange(ADD_TO_HISTORY, values, right)
+    values = (*about, *times, error, happening.detail, happening.value, path, lease.epoch, now)
+    return ADD_TO_HISTORY, values
 
 
 def _micros(seconds: float | None) -> int | None:

@@ -57,7 +57,7 @@ def migrate(connection: sqlite3.Connection, lease: Lease, migrated: Migrated, no
     if lease.keep is Keep.ALL:
         note_migrated(connection, lease, now)
         for frame in migrated.frames:
-            version_row(Right(lease), frame.path, now)(connection)
+            connection.execute(*version_row(lease, frame.path, now))
         connection.execute(_MIGRATED, (lease.row, *last, lease.row))
 
 

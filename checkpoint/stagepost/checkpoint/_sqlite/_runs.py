@@ -146,7 +146,7 @@ class SqlRuns(SqlInbox, Scheduling):
     ) -> Lease:
         """Become the owner of an open run, or with `reopen` of a failed one."""
         claim = partial(owners.claim, owner=owner, run_id=run_id, reopen=reopen, force=force, counts=counts)
-        work = partial(claim, shape=shape, begins=begins, now=self._now())
+        work = partial(claim, shape=shape, begins=begins, now=to_micros(self._clock()))
         lease, before = await (self._write if self._ttl is None else self._burying)(work)
         if before != owner.id and before in self._feeds:
             self._feeds[before].put([Lost(run_id)])

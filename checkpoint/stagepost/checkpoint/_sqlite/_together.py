@@ -50,12 +50,12 @@ from ._changes import (
     UPDATE_ITEM,
     WRITE_EFFECT,
     Changes,
+    RowChange,
     shape_row,
 )
 from ._creating import ADOPT, CANCELLED, INSERT_LABEL, INSERT_RUN, SET_PLACE, Creation, last_key
 from ._generation import GENERATION, OwnedConnection
 from ._happened import ADD_TO_HISTORY, BEGIN_ATTEMPT
-from ._row_change import RowChange
 
 _CHECKED: Final = (UPDATE_FRAME, UPDATE_ITEM, INSERT_FRAME, INSERT_ITEM, WRITE_EFFECT, CLOSE, INSERT_RUN, ADOPT)
 _UNCHECKED: Final = (

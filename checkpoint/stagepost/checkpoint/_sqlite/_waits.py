@@ -41,8 +41,8 @@ def open_wait(connection: sqlite3.Connection, lease: Lease, wait: NewWait, now: 
     due_at = None if wait.due_at is None else to_micros(wait.due_at.timestamp())
     name = (wait.place, f"{lease.run_id}/{wait.place}")
     if lease.keep is Keep.ALL:
-        for row in happened_rows(right, wait.happened, None, now):
-            row(connection)
+        for row in happened_rows(lease, wait.happened, None, now):
+            connection.execute(*row)
     values = (lease.row, *name, wait.kind.value, wait.name, wait.prompt, due_at, now, *right.fence)
     if connection.execute(_OPEN, values).rowcount != 1:
         raise refusal(connection, right, wait.place, "free")

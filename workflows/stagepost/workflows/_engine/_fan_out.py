@@ -77,7 +77,8 @@ class FanOut:
             CheckpointError: A commit failed.
             Parked: All that is left to do waits for something.
         """
-        say_entered(self._branch)
+        if self._run.chronicle is not None:
+            say_entered(self._branch)
         resumes = self._branch.width is not None
         self._items = self._take_up() if resumes else await self._freeze()
         self._ending = Ending(self._branch, self._place, self._path, self._visit, self._items)

@@ -39,7 +39,8 @@ async def fold_on(branch: Branch, place: FoldPlace) -> None:
 
 
 async def _freeze(branch: Branch, place: FoldPlace) -> None:
-    say_entered(branch)
+    if branch.execution.chronicle is not None:
+        say_entered(branch)
     path = branch.full_path(place.path)
     items = take_items(branch, place.within, place.source)
     if items:

@@ -88,10 +88,9 @@ def say_moved(branch: Standing, position: Position, updates: Values | None) -> t
 
 
 def say_entered(branch: Standing) -> None:
-    """The fan-out where a branch stands is worked on, if its run keeps a history."""
-    chronicle, place = branch.execution.chronicle, _place(branch)
-    if chronicle is not None:
-        chronicle.enter(HappeningKind.FAN_OUT, place_in(branch, place, branch.position))
+    """The fan-out where a branch stands is worked on."""
+    place = place_in(branch, _place(branch), branch.position)
+    chronicle_of(branch).enter(HappeningKind.FAN_OUT, place)
 
 
 def say_frozen(branch: Standing, count: int, begins: int) -> tuple[Happening, ...]:

@@ -141,7 +141,7 @@ async def test_only_the_next_due_time_is_kept_in_memory(store: Store) -> None:
             await run.settled()
         await anyio.wait_all_tasks_blocked()
         assert runner._dispatcher is not None
-        timers = runner._dispatcher.watcher._timers
+        timers = runner._dispatcher.watcher.timers
         assert timers._next_at == NEW_YEAR + timedelta(hours=3)
         for passed, left, over in ((4, 5, (1, 3)), (6, 9, (0,))):
             clock.now = (NEW_YEAR + timedelta(hours=passed)).timestamp()

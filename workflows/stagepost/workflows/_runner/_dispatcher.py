@@ -1,5 +1,6 @@
 """Where runs are asked for: attached to, taken up, and by others started and cancelled."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 import anyio
@@ -30,6 +31,7 @@ from ._run import Run, handle_of, stored_handle
 from ._scheduler import Scheduler
 from ._starter import Start, Starter
 from ._stay import Stay
+from ._timers import Timers
 from ._watcher import Watcher
 
 
@@ -83,6 +85,20 @@ class Dispatcher:
         """Have runs worked on by these, which start the runs that steps want by this."""
         self._executor, self._scheduler = executor, scheduler
         self.starter.use(scheduler)
+
+    @property
+    def timers(self) -> Sequence[Timers]:
+        """What looks at the clock for the runs."""
+        return [self.watcher.timers, *([] if self._scheduler.timers is None else [self._scheduler.timers])]
+
+    async def rest(self) -> bool:
+        """Wait until no run is worked on; returns whether one was."""
+        was_idle = self._is_idle()
+        await self.presence.until(self._is_idle)
+        return not was_idle
+
+    def _is_idle(self) -> bool:
+        return self._scheduler.is_idle and self.presence.is_idle()
 
     async def open_lines(self) -> None:
         """Have runs go on whose limit per minute has places again."""
@@ -284,4 +300,4 @@ class Dispatcher:
         self._executor.stop()
         self.presence.close(RunnerStopped)
         with anyio.move_on_after(grace):
-            await self.presence.until(lambda: self._scheduler.is_idle and self.presence.is_idle())
+            await self.presence.until(self._is_idle)

@@ -1,6 +1,6 @@
 """Background runs on a store: started, recovered, resumed, served."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from time import time
@@ -33,6 +33,7 @@ from ._record import Record
 from ._requests import Requests
 from ._retention import KeepChoice, Keeping, Sweeper
 from ._serving import Serving
+from ._timers import Timers
 
 if TYPE_CHECKING:
     from stagepost.hub import Registry as ObserverRegistry
@@ -246,6 +247,10 @@ class Runner(Requests):
         if self._dispatcher is None:
             raise RunnerNotOpen
         return self._dispatcher
+
+    def _timers(self) -> Sequence[Timers]:
+        """What looks at the clock; `stagepost.testing` sets it."""
+        return [*self._open().timers, self._due().timers]
 
     def _due(self) -> DueRuns:
         if self._due_runs is None:

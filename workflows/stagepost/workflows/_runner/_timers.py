@@ -47,6 +47,11 @@ class Timers:
         self._earlier = anyio.Event()
         self._keeps_time = False
 
+    @property
+    def next_at(self) -> datetime | None:
+        """When something is due next, as far as is known; None if nothing is."""
+        return min([*self._opened, *([] if self._next_at is None else [self._next_at])], default=None)
+
     def keep(self) -> None:
         """Do what is due when it is, from now on."""
         if not self._keeps_time:

@@ -75,6 +75,9 @@ class Watcher:
         clock: Seconds since 1970.
         spawn: Runs a function in the runner's task group.
         log: Where failures are logged.
+
+    Attributes:
+        timers: End the waits that are due.
     """
 
     def __init__(
@@ -93,7 +96,7 @@ class Watcher:
         self._spawn = spawn
         self._scheduling: Scheduling | None = None
         self._unheard: dict[str, int] = {}  # what the store is to be told that it was heard
-        self._timers = Timers(store.expire, clock, spawn, log=log)
+        self.timers = Timers(store.expire, clock, spawn, log=log)
         self._has_recovered = False
 
     # changes
@@ -124,7 +127,7 @@ class Watcher:
         """Runs of owners that have left or are dead go on here."""
         for info in (await self._store.acquire(owner)).items:
             self._free(info.run_id, self._presence.find(info.run_id))
-        self._timers.look()  # those that rest, too
+        self.timers.look()  # those that rest, too
 
     def take(self, change: Change) -> None:
         """Do what a change asks for; nothing, where it was done already."""
@@ -244,7 +247,7 @@ class Watcher:
     async def opened(self, wait: StoredWait) -> None:
         """A wait was opened."""
         if wait.due_at is not None:
-            self._timers.expect(wait.due_at)
+            self.timers.expect(wait.due_at)
         if wait.kind is WaitKind.CHILD:
             await self._look_after(wait.name)
 
@@ -252,7 +255,7 @@ class Watcher:
         """A run was taken up that waits already: while it had failed, or was another owner's, nobody looked at that."""
         for wait in waits:
             if wait.status is WaitStatus.OPEN and wait.due_at is not None:
-                self._timers.expect(wait.due_at)
+                self.timers.expect(wait.due_at)
 
     async def ended(self, run_id: str) -> None:
         """A run has ended that others may wait for."""
@@ -274,8 +277,8 @@ class Watcher:
                     await self._look_after(child)
                 except CorruptRun as error:
                     damaged[child] = error
-        await self._timers.expire()
-        self._timers.keep()
+        await self.timers.expire()
+        self.timers.keep()
         self._has_recovered = True
         return damaged
 

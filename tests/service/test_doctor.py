@@ -51,6 +51,7 @@ def test_a_missing_file_is_a_problem_only_if_it_was_named(
     monkeypatch.chdir(tmp_path)
     assert statuses(command)["file"] == "note"
     assert command("doctor", "-f", tmp_path / "none.db").exit_code == 1
+    assert "is a folder" in command("doctor", "-f", tmp_path).stdout
     (tmp_path / "text.db").write_text("no database at all, but a text of some length" * 100)
     assert statuses(command, "-f", tmp_path / "text.db")["file"] == "problem"
 
@@ -67,8 +68,9 @@ def test_what_is_wrong_with_a_file_is_told_with_what_to_do(file: Path) -> None:
         checks = {check.name: check for check in store(file, found)}
         assert checks[name].status != "ok"
         assert checks[name].advice is not None or name == "written by"
-    older = {check.name: check for check in store(file, replace(sound, schema=sound.known_schema - 1))}
-    assert older["schema"].status == "warning"
+    for oldest, status in ((sound.known_schema - 1, "warning"), (sound.known_schema, "problem")):
+        older = replace(sound, schema=sound.known_schema - 1, oldest_schema=oldest)
+        assert {check.name: check.status for check in store(file, older)}["schema"] == status
     assert [check.found for check in store(file, replace(sound, is_store=False))] == [f"{sound.path} is no store"]
 
 

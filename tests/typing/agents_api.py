@@ -283,6 +283,8 @@ async def use() -> None:
     assert_type(chain, AgentChain[WeatherReport])
     assert_type(await chain.run("hi"), ChainResult[WeatherReport])
     assert_type(chain.run_sync("hi").output, WeatherReport)
+    async with chain.stream("hi") as chain_stream:
+        assert_type(chain_stream.result.output, WeatherReport)
     typed.then(texting, request=lambda report: report.degrese)  # type: ignore[attr-defined]  # it is a report
     assert_type(typed.as_workflow(), Pattern)
     async with MemoryStore() as store, Hub() as hub, Runner(store, hub=hub) as runner:

@@ -8,6 +8,7 @@ from ._agent._agent import Agent
 from ._agent._agent_tool import AgentTool
 from ._agent._agents import Agents
 from ._agent._chain import AgentChain, ChainResult
+from ._agent._chain_stream import ChainStream
 from ._agent._llm_tool import LLMTool
 from ._context._compactions import ClearResults, KeepLast, Summarize
 from ._context._policy import ContextPolicy
@@ -198,6 +199,7 @@ __all__ = [
     "CallInDoubt",
     "CallNotInDoubt",
     "ChainResult",
+    "ChainStream",
     "ChainedFailure",
     "ChatMessage",
     "ClearResults",

@@ -1,9 +1,10 @@
 """Chains of agents: each is asked with the answer of the one before."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
+from functools import partial as bind
 from secrets import token_hex
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import SecretStr
 
@@ -17,37 +18,15 @@ from .._loop._session import Approve
 from .._models._messages import Usage
 from .._models._model import Model
 from ..errors import ChainedFailure, InvalidAgent, InvalidRequest
+from ._chain_stream import ChainStream, Hear
 from ._chain_workflow import ChainWorkflow, Link
+from ._chainable import Chainable
 from ._handing import handing_problem
 from ._sync import run_alone
 from ._team import Team
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 NextT = TypeVar("NextT")
-
-
-class Chainable(AgentDefinition, Protocol[OutputT_co]):
-    """An agent as a chain needs it; `Agent` is one."""
-
-    async def run(
-        self,
-        request: object,
-        *,
-        model: Model | str | None = None,
-        approve: Approve | None = None,
-        deps: Any = None,
-        secrets: Mapping[str, str | SecretStr] | None = None,
-        observer: Observer | None = None,
-        override_model: Model | str | None = None,
-        tracing: TracerFactory | None = None,
-        trace: str | None = None,
-    ) -> AgentResult[OutputT_co]:
-        """Run in memory."""
-        ...
-
-    def as_workflow(self) -> Pattern:
-        """The workflow that does its work."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,28 +108,93 @@ class AgentChain(Generic[OutputT_co]):
                 given.
             ChainedFailure: One has failed, with the error as its cause. Those after it were not asked.
         """
+        given = {"approve": approve, "deps": deps, "secrets": secrets, "observer": observer, "tracing": tracing}
         models = self._models(model, override_model)
+
+        async def asked(agent: Any, what: object, more: Mapping[str, Any]) -> AgentResult[Any]:
+            result: AgentResult[Any] = await agent.run(what, **more)
+            return result
+
+        return await self._each(request, models, {**given, "trace": self._trace(trace)}, asked)
+
+    def stream(
+        self,
+        request: object,
+        *,
+        model: Model | str | None = None,
+        approve: Approve | None = None,
+        deps: Any = None,
+        secrets: Mapping[str, str | SecretStr] | None = None,
+        observer: Observer | None = None,
+        override_model: Model | str | None = None,
+        tracing: TracerFactory | None = None,
+        trace: str | None = None,
+        include_thinking: bool = True,
+        include_tool_events: bool = True,
+        below: bool = True,
+        partial: bool = False,
+        buffer: int = 1000,
+    ) -> ChainStream[ChainResult[OutputT_co]]:
+        """`run`, heard while it works: the parts of each agent, one agent after the other.
+
+        Leaving the block early cancels the run. ``stream.result`` is what `run` returns, or raises what it raises.
+
+        Args:
+            request: As for `run`, like the others that `run` has.
+            model: As for `run`.
+            approve: As for `run`.
+            deps: As for `run`.
+            secrets: As for `run`.
+            observer: As for `run`.
+            override_model: As for `run`.
+            tracing: As for `run`.
+            trace: As for `run`.
+            include_thinking: As for `Agent.stream`, like the following.
+            include_tool_events: As for `Agent.stream`.
+            below: As for `Agent.stream`.
+            partial: As for `Agent.stream`.
+            buffer: As for `Agent.stream`.
+
+        Raises:
+            ModelMissing: As for `run`.
+            InvalidRequest: All have models of their own, and `model` is given.
+        """
+        given = {"approve": approve, "deps": deps, "secrets": secrets, "observer": observer, "tracing": tracing}
+        choice = {"include_thinking": include_thinking, "include_tool_events": include_tool_events, "below": below}
+        given |= {**choice, "partial": partial, "buffer": buffer, "trace": self._trace(trace)}
+        models = self._models(model, override_model)
+
+        async def run(hear: Hear) -> ChainResult[OutputT_co]:
+            async def heard(agent: Any, what: object, more: Mapping[str, Any]) -> AgentResult[Any]:
+                return await hear(agent.stream(what, **more))
+
+            return await self._each(request, models, given, heard)
+
+        return ChainStream(run)
+
+    async def _each(
+        self,
+        request: object,
+        models: Sequence[Mapping[str, Any]],
+        given: Mapping[str, Any],
+        ask: Callable[[Any, object, Mapping[str, Any]], Awaitable[AgentResult[Any]]],
+    ) -> ChainResult[OutputT_co]:
+        """Ask one agent after the other."""
         results: list[AgentResult[Any]] = []
-        shared = trace or f"{self.name}-{token_hex(16)}"
         for index, link in enumerate(self._links):
             try:
-                asked = request if index == 0 else link.request_for(results[-1].output)
-                result = await link.agent.run(
-                    asked,
-                    **models[index],
-                    approve=approve,
-                    deps=deps,
-                    secrets=secrets,
-                    observer=observer,
-                    tracing=tracing,
-                    trace=shared,
-                )
+                what = request if index == 0 else link.request_for(results[-1].output)
+                result = await ask(link.agent, what, {**models[index], **given})
             except Exception as error:  # kept as the cause, whatever it is
                 if index == 0 and isinstance(error, InvalidRequest):
                     raise  # nothing was asked
                 raise ChainedFailure(self.name, self._names, results, error) from error
             results.append(result)
         return ChainResult(results[-1].output, tuple(results))
+
+    def _trace(self, trace: str | None) -> str:
+        """The trace that all agents share."""
+        return trace or f"{self.name}-{token_hex(16)}"
 
     def run_sync(
         self,
@@ -182,7 +226,7 @@ class AgentChain(Generic[OutputT_co]):
             EventLoopRunning: An event loop runs in this thread already.
             AgentError: As for `run`.
         """
-        run = partial(
+        run = bind(
             self.run,
             request,
             model=model,

@@ -22,7 +22,7 @@ from stagepost.checkpoint import (
     Snapshot,
     StoredWait,
 )
-from stagepost.workflows import Append, Chain, Listening, Parallel, Wait, step
+from stagepost.workflows import Append, Chain, Listening, Parallel, State, Wait, step
 from stagepost.workflows._listening._followed import FollowedSource
 
 LOG: dict[str, Any] = {"log": Annotated[list[str], Append]}
@@ -222,6 +222,25 @@ async def test_items_and_waits_are_followed_where_a_run_is_taken_up_again(anyio_
         (wait,) = await runner.waits()
         await runner.answer(wait.id, "yes")
         await wait_all_tasks_blocked()
+        await same(runner.listen("r"), store)
+
+
+async def test_the_items_of_a_fold_are_followed_where_it_is_taken_up_again(anyio_backend: str) -> None:
+    store, gate = MemoryStore(), Gate()
+
+    async def add(state: State, item: int) -> object:
+        return await gate.pass_through(state) if item == 2 else {"sum": state["sum"] + item}
+
+    work = Chain("work", [Chain.fold("add", add, over="items")])
+    assert anyio_backend
+    async with running(store, work, grace=0) as runner:
+        await runner.start(work, {"items": [1, 2], "sum": 0}, run_id="r")
+        await gate.entered.wait()
+        await same(runner.listen("r"), store)
+    gate.entered = anyio.Event()
+    async with running(store, work, grace=0) as runner:
+        await runner.recover()
+        await gate.entered.wait()
         await same(runner.listen("r"), store)
 
 

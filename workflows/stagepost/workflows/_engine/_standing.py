@@ -5,7 +5,7 @@ from typing import Any
 
 from stagepost.checkpoint import Effect, Frame, Item, Ref, StoredWait
 
-from .._plans._plan import FanOutPlace
+from .._plans._plan import FanOutPlace, FoldPlace
 from .._values._append import Elements
 from .._values._state import Values
 from ._branch import Branch
@@ -37,14 +37,14 @@ class StandingRun:
         return frame_of(self._branch, self._branch.refs)
 
     def items(self) -> Sequence[Item]:
-        """The items of the fan-out where it stands."""
+        """The items of the fan-out or fold where it stands."""
         branch, place = self._branch, self._branch.place
-        if place is None or branch.width is None or not isinstance(place, FanOutPlace):
+        if not isinstance(place, FanOutPlace | FoldPlace):
             return ()
         path, visit = branch.full_path(place.path), branch.visit(place.within)
         if branch.frozen is not None and branch.frozen[:2] == (path, visit):
             records = branch.frozen[2]
-        else:  # taken up, and not gone on with yet
+        else:  # none yet; or of a fold, or taken up
             records = self._run.items.get(path, [])
         return [item.stored(path, visit) for item in records]
 

@@ -33,7 +33,7 @@ class Standing(Protocol):
         ...
 
     def items(self) -> Sequence[Item]:
-        """The items of the fan-out where it stands."""
+        """The items of the fan-out or fold where it stands."""
         ...
 
     def waits(self) -> Sequence[StoredWait]:
@@ -70,7 +70,7 @@ class Followed:
         self._saved_at: Mapping[str, datetime] = {name: at for name, at in head.saved_at.items() if name in ended}
 
     def snapshot(self) -> Snapshot:
-        """It as it stands now; of its frames only that of the root, with the items of the fan-out there."""
+        """It as it stands now; of its frames only that of the root, with the items of the fan-out or fold there."""
         standing = self.standing
         items = standing.items()
         self._note_times(items)

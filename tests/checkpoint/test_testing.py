@@ -75,6 +75,11 @@ class Miscounting(MemoryStore):
         return await super().count(by=by)
 
 
+class Boundless(MemoryStore):
+    async def stored(self, after: str | None = None, *, limit: int = 100) -> Page[RunInfo]:
+        return await super().stored(None if after == "1.1" else after, limit=limit)
+
+
 class Careless(MemoryStore):
     async def delete(self, run_id: str) -> None:
         await self.cancel(run_id)
@@ -115,6 +120,7 @@ class Insistent(MemoryStore):
         (Unfiltered, "check_runs_are_found_by_their_ends_in_the_order_of_these"),
         (OneWay, "check_pages_lead_back_to_those_before"),
         (OneWay, "check_pages_stay_while_runs_come_and_go"),
+        (Boundless, "check_runs_are_told_in_the_order_in_which_they_were_stored"),
         (Miscounting, "check_runs_are_counted"),
         (Careless, "check_an_open_run_is_not_deleted"),
         (Careless, "check_prune_deletes_what_ended_before_a_time"),

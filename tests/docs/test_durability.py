@@ -1,4 +1,4 @@
-"""What docs/durability.md states, it states with a note that names the tests; here it is seen that there are such."""
+"""What docs/durability.md states has a note that names the tests; the tests that any page names exist."""
 
 import ast
 import inspect
@@ -23,7 +23,7 @@ TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 
 BODY, _, NOTES = TEXT.partition("## What shows it")
 MEANINGS = {name: TEST.findall(meaning) for name, meaning in MEANING.findall(NOTES)}
-NAMED = sorted({test for tests in MEANINGS.values() for test in tests})
+NAMED = sorted({test for page in (ROOT / "docs").glob("*.md") for test in TEST.findall(page.read_text())})
 
 
 @cache

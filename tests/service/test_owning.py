@@ -154,3 +154,13 @@ def test_a_store_is_copied_beside_its_owner(command: Command, owned: Path, tmp_p
     assert command("backup", copy, "-f", owned, "--overwrite", "--json").exit_code == 0
     assert command("backup", tmp_path / "none" / "copy.db", "-f", owned).exit_code == 5
     assert command("runs", "delete", "quick-1", "-f", copy).exit_code == 0
+
+
+@pytest.mark.parametrize(("at", "code"), [("²", 4), ("9" * 5000, 4), ("9" * 18, 3), ("0", 3)])
+def test_a_fork_at_what_no_history_has_is_refused(command: Command, file: Path, at: str, code: int) -> None:
+    assert command("runs", "fork", "digest-1", "--at", at, "-f", file, "--app", APP).exit_code == code
+
+
+def test_after_a_number_that_no_history_has_there_is_nothing(command: Command, file: Path) -> None:
+    result = command("runs", "history", "digest-1", "--after", "9" * 30, "-f", file, "--json")
+    assert (result.exit_code, json.loads(result.stdout)["items"]) == (0, [])

@@ -78,6 +78,8 @@ def test_a_table_fits_80_columns(command: Command, file: Path) -> None:
         ["-s", "lost"],
         ["-l", "customer"],
         ["--since", "soon"],
+        ["--since", "99999999999d"],
+        ["--since", f"{'9' * 400}d"],
         ["-n", "0"],
         ["--after", "x"],
         ["--after", "x", "--before", "y"],

@@ -1,6 +1,7 @@
 """The history of a run: what is kept of each kind of step, and how it is read."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -334,6 +335,29 @@ async def test_a_step_tells_the_runs_that_it_has_started() -> None:
     assert [each.status.is_open for each in begun.children] == [True]
     for attempt in (each for each in history.items if isinstance(each, AttemptEntry)):
         assert [(each.run_id, each.status) for each in attempt.children] == [("r1.child", RunStatus.COMPLETED)]
+
+
+async def test_an_item_that_takes_the_place_of_one_that_waits_begins_once() -> None:
+    async def asks(item: int, context: StepContext) -> object:
+        return await context.wait_for_answer("ok") if item < 2 else item
+
+    fan = Parallel("fan", step("asks", asks, answers=Any), over="items", into="out", workers=2)
+    chain = Chain("chain", [fan])
+    async with running(MemoryStore(), chain, keep="all") as runner:
+        run = await runner.start(chain, {"items": list(range(6))}, run_id="r1")
+        assert await run.settled() is RunStatus.WAITING
+        left = await whole(runner)
+        for item in (0, 1):
+            await runner.answer(f"r1/fan[{item}]:ok", item)
+        await run.result()
+        history = await whole(runner)
+    assert [each.path for each in left.under_way if each.kind is HappeningKind.ITEM] == []
+    entries = Counter(told(history.items))
+    assert entries == {
+        **{(f"fan[{item}]", "waiting"): 1 for item in (0, 1)},
+        **{(f"fan[{item}]", "ok"): 1 for item in range(6)},
+        ("fan", "ok"): 1,
+    }
 
 
 async def test_a_run_that_keeps_no_history_tells_what_is_known_and_that_it_is_not_more() -> None:

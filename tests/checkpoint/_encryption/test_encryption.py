@@ -26,6 +26,7 @@ from stagepost.checkpoint import (
     EncryptedStore,
     EncryptionNotInstalled,
     ErrorsNotSearchable,
+    Forked,
     Frame,
     Happening,
     HappeningKind,
@@ -99,7 +100,8 @@ async def full(store: EncryptedStore) -> None:
     done = effect._replace(status=EffectStatus.DONE, value=JSON)
     tried = Happening(HappeningKind.STEP, "step", AttemptOutcome.FAILED, 1.0, 2.0, PLAIN.decode(), DETAIL, JSON)
     await store.commit(Commit(lease=lease, outcomes=[failed, good], effects=[done], happened=[tried]))
-    await store.wait(lease, NewWait("ask", WaitKind.ANSWER, "ask", JSON))
+    begun = await store.load("run")
+    await store.wait(lease, NewWait("ask", WaitKind.ANSWER, "ask", JSON, happened=[tried]))
     await store.answer("run", "ask", JSON, checked=False)
     await store.reopen(lease, "ask", PLAIN.decode())
     await store.answer("run", "ask", JSON)
@@ -107,6 +109,9 @@ async def full(store: EncryptedStore) -> None:
     owner = await store.join("owner")
     await store.block(owner, "run", PLAIN.decode())
     await store.leave(owner)
+    forked = Forked("run", begun.row, 2, items=begun.items, effects=begun.effects)
+    fork = replace(new_run("fork"), input=JSON, root=frame._replace(seq=1, refs={}), keep=Keep.ALL, forked=forked)
+    await store.create(replace(fork, happened=[tried]))
     schedule = StoredSchedule("daily", "digest", JSON, NOW, NOW, NOW, error=PLAIN.decode())
     await store.save_schedule(schedule)
     open_, _ = await store.create(replace(new_run("open"), input=JSON))
@@ -136,7 +141,10 @@ async def test_nothing_of_what_users_have_made_is_in_the_file(file: Path) -> Non
         told = (await store.happenings("run")).items
         assert [(one.error, one.detail, one.value) for one in told if one.place == "step"] == [
             (PLAIN.decode(), DETAIL, JSON)
-        ]
+        ] * 2
+        fork = await store.load("fork")
+        assert (fork.items, fork.effects) == (snapshot.items, snapshot.effects)
+        assert fork.root.state["small"] == (await store.load("run", at=1)).root.state["small"] == JSON
         assert {one.value for one in told if one.kind is HappeningKind.WAIT} <= {JSON, None}
         assert await store.verify() == []
     assert PLAIN not in content(file)
@@ -150,13 +158,13 @@ async def test_what_is_encrypted_is_read_from_other_processes(file: Path) -> Non
         head, page = await reader.head_with("run", "", "list")
         assert head.root.state == {"small": JSON, "large": JSON}
         assert page.items == (await reader.elements("run", "", "list")).items == (JSON, b"[1, " + JSON + b"]")
-        assert [run.input for run in (await reader.stored("0")).items] == [JSON, JSON]
+        assert [run.input for run in (await reader.stored("0")).items] == [JSON] * 3
         assert [wait.wait.prompt for wait in (await reader.waits()).items] == [JSON]
         assert [signal.value for signal in (await reader.signals("run")).items] == [JSON]
         assert [version.frame.state["small"] for version in (await reader.history("run")).items] == [JSON, JSON]
         assert [wait.value for wait in (await reader.news("run", 0)).waits] == [JSON]
         assert (await reader.head("run")).run == await reader.info("run")
-        assert (await reader.count()).total == 2
+        assert (await reader.count()).total == 3
         assert await reader.blob(digest_of(PLAIN)) == PLAIN
         assert await reader.last_stored()
         assert await reader.happenings("run") == await store.happenings("run")

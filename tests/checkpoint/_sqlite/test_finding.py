@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 import pytest
 from tests.checkpoint._builders import new_run
 
-from stagepost.checkpoint import NewRun, NewWait, Page, RunInfo, RunStatus, SqliteStore, WaitKind
+from stagepost.checkpoint import NewRun, NewWait, NotInHistory, Page, RunInfo, RunStatus, SqliteStore, WaitKind
 from stagepost.checkpoint._sqlite import _ranges
 from stagepost.checkpoint._sqlite._queries import Query, Row
 
@@ -279,6 +279,25 @@ async def test_a_cursor_that_is_none_is_refused(file: Path, after: str) -> None:
     async with SqliteStore(file) as store:
         with pytest.raises(ValueError, match="is no place among these runs: give next or previous"):
             await store.find(after=after)
+
+
+async def test_after_a_number_that_no_run_can_have_there_is_nothing(file: Path) -> None:
+    most = 10**30
+    async with SqliteStore(file) as store:
+        await store.create(new_run("run"))
+        for after in (f"{most}.{most}", f"1.{most}"):
+            assert ids([await store.find(after=f"{most}.1"), await store.find(before=f"-{after}")]) == []
+        for text in ("words", None):
+            assert ids([await store.find(before=f"{most}" if text else f"{most}.1", text=text)]) == (
+                [] if text else ["run"]
+            )
+        assert ids([await store.stored(after=str(most))]) == []
+        for ask in (store.signals, store.history):
+            assert (await ask("run", after=most, limit=most)).items == ()
+        assert (await store.happenings("run", after=most)).items == ()
+        for number in (most, -most):
+            with pytest.raises(NotInHistory):
+                await store.load("run", at=number)
 
 
 async def test_a_page_has_one_entry_at_least(file: Path) -> None:

@@ -171,6 +171,16 @@ async def check_a_run_is_read_as_it_was(store: CheckpointStore) -> None:
         await store.load("unknown", at=1)
 
 
+async def check_a_fork_has_a_history_of_its_own(store: CheckpointStore) -> None:
+    """If it keeps all: it begins with the frames that the fork has begun with."""
+    await kept(store)
+    await store.create(replace(fork_of(await store.load("run", at=4)), keep=Keep.ALL))
+    versions = (await store.history("fork")).items
+    equal([(version.frame.path, version.frame.seq) for version in versions], [("", 1), ("fan[1]", 1)])
+    both = shown(await store.load("fork"))
+    equal((both[0], shown(await store.load("fork", at=2))), ([":1", "fan[1]:1"], both))
+
+
 async def check_a_run_is_read_as_one_of_the_version_that_it_had(store: CheckpointStore) -> None:
     """What it was before its migration, and what that has made of it."""
     await kept(store)
@@ -215,6 +225,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_a_fork_of_what_has_changed_since_is_not_stored,
     check_a_fork_refers_to_the_bytes_of_its_origin,
     check_a_run_is_read_as_it_was,
+    check_a_fork_has_a_history_of_its_own,
     check_a_run_is_read_as_one_of_the_version_that_it_had,
     check_the_last_failures_of_items_are_known,
     check_effects_of_runs_below_are_known,

@@ -75,13 +75,32 @@ async def check_what_a_dead_owner_has_left_was_interrupted_and_begins_again(stor
     equal(told(await store.happenings("run"))[-3:], last)
 
 
+async def check_what_begins_with_a_claim_is_told(store: CheckpointStore) -> None:
+    """Unless the claim only ends the run; what the owner before has left goes on, and begins no second time."""
+    owner, begins = await store.join("owner"), [Happening(STEP, "a")]
+    lease_of((await store.create(replace(new_run("run"), keep=Keep.ALL, owner=owner.id)))[0])
+    await store.claim(owner, "run", begins=begins)
+    began, interrupted = ("run", "", "began", None), ("step", "a", "interrupted", 1)
+    found = await store.happenings("run")
+    equal((told(found), under_way(found)), ([began], [("a", 1)]))
+    await store.leave(owner)
+    heir = await store.join("heir")
+    await store.claim(heir, "run", counts=False)
+    found = await store.happenings("run")
+    equal((told(found), under_way(found)), ([began, interrupted], []))
+    await store.claim(heir, "run", begins=[*begins, Happening(STEP, "b")])
+    found = await store.happenings("run")
+    equal((told(found), under_way(found)), ([began, interrupted], [("a", 2), ("b", 1)]))
+
+
 async def check_what_a_step_waits_for_is_told_and_who_has_answered(store: CheckpointStore) -> None:
     """Each time; the step that waits is not under way, and begins again with the answer, or when the run is claimed."""
     lease = await kept(store, "ask")
-    await store.wait(lease, NewWait("ask", WaitKind.ANSWER, "sum", b'"why"'))
+    failed = Happening(STEP, "other", FAILED, error="why")
+    await store.wait(lease, NewWait("ask", WaitKind.ANSWER, "sum", b'"why"', happened=[failed]))
     found = await store.happenings("run")
-    asked = [("step", "ask", "waiting", 1), ("wait", "ask", "open", None)]
-    equal((told(found)[1:], under_way(found), found.items[2].value), (asked, [], b'"why"'))
+    before, *asked = [("step", "other", "failed", 1), ("step", "ask", "waiting", 1), ("wait", "ask", "open", None)]
+    equal((told(found)[1:], under_way(found), found.items[3].value), ([before, *asked], [], b'"why"'))
     await store.park(lease, 0)
     await store.answer("run", "ask", b"3", by="ann")
     answered = (await store.happenings("run")).items[-1]
@@ -89,7 +108,7 @@ async def check_what_a_step_waits_for_is_told_and_who_has_answered(store: Checkp
     equal((answered.outcome, answered.value, answered.detail), ("answered", b"3", about))
     lease = await store.claim(await store.join("heir"), "run")
     found = await store.happenings("run")
-    equal((told(found)[3:], under_way(found)), ([("wait", "ask", "answered", None)], [("ask", 2)]))
+    equal((told(found)[4:], under_way(found)), ([("wait", "ask", "answered", None)], [("ask", 2)]))
     await store.reopen(lease, "ask", "it does not fit")
     found = await store.happenings("run")
     equal((found.items[-1].outcome, found.items[-1].error, under_way(found)), ("refused", "it does not fit", []))
@@ -155,6 +174,7 @@ async def check_children_are_told_with_the_steps_that_have_started_them(store: C
 CHECKS: Final[tuple[Check, ...]] = (
     check_what_has_happened_is_told_in_order_with_what_is_under_way,
     check_what_a_dead_owner_has_left_was_interrupted_and_begins_again,
+    check_what_begins_with_a_claim_is_told,
     check_what_a_step_waits_for_is_told_and_who_has_answered,
     check_what_is_given_up_was_cancelled,
     check_values_beside_a_frame_are_read_by_what_refers_to_them,

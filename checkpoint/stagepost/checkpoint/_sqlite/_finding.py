@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from .._records import RunStatus
 from .._waiting import WaitKind
 from ._error_words import match_of
-from ._queries import RUN_COLUMNS, WAIT_COLUMNS, Query, as_bytes
+from ._queries import RUN_COLUMNS, WAIT_COLUMNS, Query, as_bytes, as_number
 from ._ranges import Filter, Position, Ranges, Search, Span, Turn, Way
 from ._rows import to_micros
 
@@ -163,7 +163,7 @@ def _moment(cursor: str) -> Position:
     """The position that a cursor names, in the order of times."""
     micros, _, row = cursor.partition(".")
     try:
-        return int(micros), int(row)
+        return as_number(micros), as_number(row)
     except ValueError:
         raise _no_place(cursor) from None
 
@@ -171,7 +171,7 @@ def _moment(cursor: str) -> Position:
 def _number(cursor: str) -> Position:
     """The position that a cursor names, in the order in which runs were stored."""
     try:
-        return (int(cursor),)
+        return (as_number(cursor),)
     except ValueError:
         raise _no_place(cursor) from None
 

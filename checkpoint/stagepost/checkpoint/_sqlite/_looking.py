@@ -14,7 +14,7 @@ from ._connect import read_only
 from ._faults import translate_read
 from ._generation import resolve
 from ._lock import held_by, inbox_lock_of, lock_of
-from ._schema import APPLICATION_ID, NEEDED, VERSION
+from ._schema import APPLICATION_ID, NEEDED, OLDEST, VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class StoreFile:
         is_store: Whether it is a store, of whatever version.
         schema: Version of its tables; None if it is no store.
         known_schema: Version of the tables that this stagepost works with.
+        oldest_schema: The oldest version that it brings over to that one.
         problem: Why it cannot be read.
         owner: Who owns its runs at this moment: a process and its host; None if nobody does.
         writer: Who writes to it beside the owner at this moment.
@@ -65,6 +66,7 @@ class StoreFile:
     is_store: bool
     schema: int | None
     known_schema: int
+    oldest_schema: int
     problem: str | None
     owner: str | None
     writer: str | None
@@ -85,6 +87,7 @@ class StoreFile:
             is_store=is_store,
             schema=version if is_store else None,
             known_schema=VERSION,
+            oldest_schema=OLDEST,
             problem=problem,
             owner=_holder(lock_of(path)),
             writer=_holder(inbox_lock_of(path)),

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from stagepost._dataclasses import dataclass
 
+_LARGEST: Final = 2**63 - 1
+
 RUN_COLUMNS = (
     "run_id, workflow, version, status, key, input, error, cancelling, owner, epoch, attempts, "
     "runs.created_at, finished_at, trace, keep, news, heard, blocked, shape, forked_from, forked_at, "
@@ -224,6 +226,15 @@ def old_keys_query(before: int) -> Query:
 
 as_text: Final[Callable[[bytes], str]] = partial(str, encoding="utf-8", errors="surrogateescape")
 """Text of any bytes: damaged text concerns its row only, while by default it would fail the whole query."""
+
+
+def as_number(given: int | str) -> int:
+    """A number that SQLite can compare with others: beyond its largest one there is nothing.
+
+    Raises:
+        ValueError: It is no number.
+    """
+    return max(-_LARGEST, min(int(given), _LARGEST))
 
 
 def as_bytes(text: str) -> bytes:

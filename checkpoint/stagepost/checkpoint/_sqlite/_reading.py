@@ -34,6 +34,7 @@ from ._queries import (
     Query,
     Row,
     as_bytes,
+    as_number,
     elements_query,
     head_query,
     history_query,
@@ -63,7 +64,9 @@ class Reading(ScheduleReading, ABC):
     async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
         """All that is stored of a run, or how it was at a number of its history."""
         if at is not None:
-            return to_snapshot_at(run_id, await self._of_run(run_id, self._read(at_number_query(run_id, at))), at)
+            return to_snapshot_at(
+                run_id, await self._of_run(run_id, self._read(at_number_query(run_id, as_number(at)))), at
+            )
         return to_snapshot(run_id, await self._of_run(run_id, self._read(snapshot_query(run_id))))
 
     async def head(self, run_id: str) -> Snapshot:
@@ -74,7 +77,7 @@ class Reading(ScheduleReading, ABC):
         self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
     ) -> tuple[Snapshot, Page[bytes]]:
         """The same, and a page of one list."""
-        begin = int(after or 0)
+        begin = as_number(after or 0)
         queries = head_query(run_id), elements_query(run_id, path, key, begin, _one_more(limit))
         rows, elements = await self._of_run(run_id, self._read_each(queries))
         return to_snapshot(run_id, rows, lists=False), _elements(run_id, key, elements, begin, limit)
@@ -130,12 +133,12 @@ class Reading(ScheduleReading, ABC):
 
     async def history(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[Version]:
         """What the frames of a run were before."""
-        rows = await self._read(history_query(run_id, int(after or 0), _one_more(limit)))
+        rows = await self._read(history_query(run_id, as_number(after or 0), _one_more(limit)))
         return _numbered(to_history(run_id, rows), limit)
 
     async def happenings(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Happenings:
         """What has happened to a run that keeps all."""
-        rows = await self._read(happenings_query(run_id, int(after or 0), _one_more(limit)))
+        rows = await self._read(happenings_query(run_id, as_number(after or 0), _one_more(limit)))
         return to_happenings(run_id, rows, limit)
 
     async def value(self, run_id: str, path: str, ref: Ref, *, after: int = 0) -> bytes:
@@ -150,7 +153,7 @@ class Reading(ScheduleReading, ABC):
         self, run_id: str, path: str, key: str, *, after: int | str = 0, limit: int = 100
     ) -> Page[bytes]:
         """JSON of elements of a list, in their order."""
-        begin = int(after or 0)
+        begin = as_number(after or 0)
         rows = await self._read(elements_query(run_id, path, key, begin, _one_more(limit)))
         if not rows:
             await self.info(run_id)
@@ -163,7 +166,7 @@ class Reading(ScheduleReading, ABC):
 
     async def effects_below(self, run_id: str, *, at: int | None = None) -> Sequence[EffectBelow]:
         """Effects of runs below a run."""
-        rows = await self._read(below_query(run_id, at))
+        rows = await self._read(below_query(run_id, None if at is None else as_number(at)))
         return [EffectBelow(name, place, key, starter, bool(after)) for name, place, key, starter, after in rows]
 
     async def query(self, text: str, *values: Cell) -> Sequence[tuple[Cell, ...]]:
@@ -198,7 +201,7 @@ class Reading(ScheduleReading, ABC):
 
     async def signals(self, run_id: str, *, after: int | str = 0, limit: int = 100) -> Page[SentSignal]:
         """Signals that were sent to a run."""
-        rows = await self._read(signals_query(run_id, int(after or 0), _one_more(limit)))
+        rows = await self._read(signals_query(run_id, as_number(after or 0), _one_more(limit)))
         return _numbered([to_signal(run_id, row) for row in rows], limit)
 
     async def blob(self, digest: str) -> bytes:
@@ -262,7 +265,7 @@ def _one_more(limit: int) -> int:
     """How many rows are asked for, to know whether another page follows."""
     if limit < 1:
         raise ValueError(f"limit={limit}: a page has one entry at least")
-    return limit + 1
+    return as_number(limit + 1)
 
 
 def _numbered(found: Sequence[Numbered], limit: int) -> Page[Numbered]:

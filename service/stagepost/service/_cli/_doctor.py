@@ -37,6 +37,7 @@ _EXTRAS: Final = {  # what each extra brings, by what is imported of it
     "webhooks": "httpx2",
     "progress": "rich",
     "schedules": "cronsim",
+    "encryption": "cryptography",
 }
 _KEYS: Final = (  # where litellm looks for the keys of providers
     "ANTHROPIC_API_KEY",
@@ -108,7 +109,8 @@ def store(given: Path | None, found: StoreFile) -> Iterable[DoctorCheck]:
     """The file: what it is, who owns it, how large it is."""
     if not found.exists:
         status: Status = "problem" if given is not None else "note"
-        yield _check("file", status, f"{found.path} does not exist", f"give one with --file or {FILE_VARIABLE}")
+        what = "is a folder" if found.path.is_dir() else "does not exist"
+        yield _check("file", status, f"{found.path} {what}", f"give a store's file with --file or {FILE_VARIABLE}")
         return
     if found.problem is not None:
         yield _check("file", "problem", str(found.path), found.problem)
@@ -131,11 +133,16 @@ def store(given: Path | None, found: StoreFile) -> Iterable[DoctorCheck]:
 
 
 def _schema(found: StoreFile) -> DoctorCheck:
-    is_ours = found.schema == found.known_schema
-    is_newer = (found.schema or 0) > found.known_schema
-    advice = "upgrade stagepost" if is_newer else "the next process that owns the file brings it over, if it can"
-    status: Status = "ok" if is_ours else ("problem" if is_newer else "warning")
-    return _check("schema", status, f"version {found.schema}, this stagepost knows {found.known_schema}", advice)
+    what = f"version {found.schema}, this stagepost knows {found.known_schema}"
+    version = found.schema or 0
+    if version > found.known_schema:
+        return _check("schema", "problem", what, "upgrade stagepost")
+    if version < found.oldest_schema:
+        advice = "it is too old to be brought over: finish its runs with the stagepost that made it"
+        return _check("schema", "problem", what, advice)
+    if version < found.known_schema:
+        return _check("schema", "warning", what, "the next process that owns the file brings it over")
+    return _check("schema", "ok", what)
 
 
 def _disk(found: StoreFile) -> DoctorCheck:

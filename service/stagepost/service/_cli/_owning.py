@@ -1,9 +1,10 @@
 """What only the owner of a file does: resume, fork and delete runs."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import anyio
 from rich.text import Text
@@ -22,6 +23,8 @@ from ._listing import read_labels
 from ._models import Done
 from ._screen import Screen
 from ._styles import GOOD, plain
+
+_NUMBER: Final = re.compile("[0-9]{1,18}")  # what is longer is no number of a history
 
 
 async def resumed(file: Path | None, app: str | None, run_id: str, screen: Screen) -> Exit:
@@ -60,7 +63,7 @@ class Fork:
         labels = read_labels(self.labels)
         if self.failed_items:
             return await runner.retry_items(origin, path=self.at, run_id=self.run_id, labels=labels)
-        at = int(self.at) if self.at is not None and self.at.isdigit() else self.at
+        at = int(self.at) if self.at is not None and _NUMBER.fullmatch(self.at) else self.at
         changes, effects = self._changes(), self._effects()
         return await runner.fork(origin, at=at, changes=changes, effects=effects, run_id=self.run_id, labels=labels)
 

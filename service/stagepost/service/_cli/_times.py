@@ -55,9 +55,9 @@ def read_time(text: str, now: datetime) -> datetime:
     """
     number = text.rstrip("smindhw")
     unit = text[len(number) :]
-    if unit in _SPANS and number.replace(".", "", 1).isdigit():
-        return now - timedelta(seconds=float(number) * _SPANS[unit])
     try:
+        if unit in _SPANS and number.replace(".", "", 1).isdecimal():
+            return now - timedelta(seconds=float(number) * _SPANS[unit])
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         raise ValueError(f"{text!r} is no time: give how long ago, as 90s, 30m, 2h, 7d or 3w, or a date") from None

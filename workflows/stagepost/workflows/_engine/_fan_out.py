@@ -66,6 +66,7 @@ class FanOut:
         self._items: list[ItemRecord] = []
         self._ending: Ending
         self._unpromised: Iterator[ItemRecord] = iter(())
+        self._begun = -1  # the last item that was, of a run that keeps its history
         self._done = 0
         self._failed = 0
 
@@ -187,6 +188,8 @@ class FanOut:
 
     async def _account_for(self, item: ItemRecord, queue: ItemQueue, guard: TaskGuard) -> None:
         news, worker = self._run.news, self._place.worker(item.idx)
+        if self._run.chronicle is not None:
+            self._begun = max(self._begun, item.idx)
         try:
             if isinstance(worker, Step):
                 await self._step(worker, item, guard)
@@ -302,7 +305,8 @@ class FanOut:
         """The item that begins when one has ended, if one does: they are taken in their order, by whomever."""
         enough, chronicle = self._pattern.enough, self._run.chronicle
         decides = self._done + 1 == enough if ok else self._pattern.failures is None and enough is None
-        item = None if decides or self._is_decided else next(self._unpromised, None)
+        new = (item for item in self._unpromised if item.idx > self._begun)  # others took the place of those that rest
+        item = None if decides or self._is_decided else next(new, None)
         if item is None or chronicle is None:
             return ()
         return (chronicle.promise(HappeningKind.ITEM, item_place(self._branch, self._place, item.idx)),)

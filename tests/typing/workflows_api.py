@@ -1,7 +1,7 @@
 """How the API of workflows looks to a type checker. Checked by mypy, never run."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal, assert_type
 
 from pydantic import BaseModel
@@ -47,6 +47,7 @@ from stagepost.workflows import (
     RunFinding,
     RunLimit,
     Runner,
+    RunnerStatistics,
     RunView,
     Schedule,
     State,
@@ -61,6 +62,7 @@ from stagepost.workflows import (
     not_,
     step,
 )
+from stagepost.workflows.otel import RunMetrics
 from stagepost.workflows.patterns import (
     Arrow,
     Builder,
@@ -336,6 +338,13 @@ async def continued(store: SqliteStore, runner: Runner) -> None:
     await store.execute(Statement("DELETE FROM app_orders WHERE run = ?", ("turn-1",)))
     rows = await store.query("SELECT * FROM app_orders WHERE run = ?", "turn-1")
     assert_type(rows, Sequence[tuple[str | int | float | bytes | None, ...]])
+
+
+async def measured(store: SqliteStore) -> None:
+    metrics = RunMetrics()
+    async with Runner(store, observer=metrics) as runner, metrics.watching(runner, every=timedelta(seconds=30)):
+        assert_type(runner.statistics(), RunnerStatistics)
+        assert_type(runner.statistics().in_line, int)
 
 
 async def beside_a_runner() -> None:

@@ -1,8 +1,10 @@
 """OpenTelemetry for a hub: ``Hub(middleware=[OpenTelemetryMiddleware()])``. Needs the extra ``otel``.
 
-A span for everything that is sent and for every message that is handled, by the semantic conventions for messaging. The
-sender's span travels in the headers ``traceparent`` and ``tracestate`` (W3C Trace Context), so the handler's span is
-its child, on whichever hub of whichever process the message is handled.
+The middleware makes traces: a span for everything that is sent and for every message that is handled, by the semantic
+conventions for messaging. The sender's span travels in the headers ``traceparent`` and ``tracestate`` (W3C Trace
+Context), so the handler's span is its child, on whichever hub of whichever process the message is handled.
+
+`HubInstruments` makes metrics of what a hub counts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,12 +23,14 @@ try:
     from opentelemetry.context import Context as Surroundings
     from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, Tracer, TracerProvider
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    from ._instruments import HubInstruments
 except ModuleNotFoundError as error:
     raise ImportError(
         f"stagepost.hub.otel needs opentelemetry-api, which is not installed: {how_to_install('otel')}", name=error.name
     ) from None
 
-__all__ = ["OpenTelemetryMiddleware"]
+__all__ = ["HubInstruments", "OpenTelemetryMiddleware"]
 
 _SCHEMA: Final = "https://opentelemetry.io/schemas/1.41.0"
 _W3C: Final = TraceContextTextMapPropagator()

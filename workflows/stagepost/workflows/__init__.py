@@ -62,6 +62,7 @@ from ._runner._run_catalogue import RunCatalogue
 from ._runner._run_view import RunView
 from ._runner._runner import Runner
 from ._runner._schedules_alone import ScheduleReader, pause_schedule, read_schedules
+from ._runner._statistics import RunnerStatistics
 from ._runner._timetable import Timetable
 from ._runs._checking import RunReader, check_runs
 from ._runs._forking import EffectsChoice
@@ -264,6 +265,7 @@ __all__ = [
     "RunnerConfig",
     "RunnerNotOpen",
     "RunnerRequired",
+    "RunnerStatistics",
     "RunnerStopped",
     "Schedule",
     "ScheduleConflict",

@@ -11,6 +11,7 @@ from .._bell import Bell
 from .._ids import below, is_child
 from ._record import Record
 from ._rooms import Rooms
+from ._statistics import RunnerStatistics
 from ._stay import BEGINNINGS, TRANSITIONS, IllegalTransition, Stay
 
 if TYPE_CHECKING:
@@ -66,6 +67,16 @@ class Presence:
     def running(self) -> Sequence[Record]:
         """Those that are executed."""
         return [record for record in self._here() if record.stay is Stay.RUNNING]
+
+    def statistics(self) -> RunnerStatistics:
+        """How many are executed, or wait for that."""
+        here = self._here()
+        queued = [record for record in here if record.stay is Stay.QUEUED]
+        return RunnerStatistics(
+            running=sum(record.stay is Stay.RUNNING for record in here),
+            queued=sum(record.line is None for record in queued),
+            in_line=sum(record.line is not None for record in queued),
+        )
 
     def lose_all(self, why: Callable[[str], BaseException]) -> None:
         """All runs are another owner's from now on: what is executed is cancelled."""

@@ -27,6 +27,7 @@ from ._recovery import Recovery, RecoveryReport
 from ._retention import KeepChoice, Keeping, kept
 from ._run import Run, stored_handle
 from ._serving import Serving, answered
+from ._statistics import RunnerStatistics
 from ._timetable import Timetable, put, stated
 
 
@@ -273,6 +274,14 @@ class Requests(Forks):
             WorkflowNotFound: It knows none of this name, or not of this version.
         """
         return self._registry.newest(name) if version is None else self._registry.of(name, version)
+
+    def statistics(self) -> RunnerStatistics:
+        """How many runs this runner works on at this moment, and how many wait for a slot or a limit.
+
+        Raises:
+            RunnerNotOpen: It is not entered.
+        """
+        return self._open().presence.statistics()
 
     def mask(self, text: str) -> str:
         """A text with three stars in the place of each secret that the runner knows."""

@@ -1,8 +1,10 @@
 """``schedules``: listed beside an owner, changed by the owner of the file."""
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from sqlite3 import connect
 from typing import Any, cast
 
 import pytest
@@ -36,6 +38,16 @@ def test_a_schedule_is_paused_resumed_and_deleted(command: Command, file: Path) 
 @pytest.mark.parametrize("act", ["pause", "resume", "delete"])
 def test_a_schedule_of_a_living_owner_is_refused(command: Command, owned: Path, act: str) -> None:
     assert command("schedules", act, "nightly", "-f", owned).exit_code == 4
+
+
+def test_a_schedule_that_this_version_cannot_read_is_named(command: Command, file: Path) -> None:
+    with closing(connect(file)) as connection:
+        connection.execute("UPDATE schedules SET definition = ?", (b'{"state":{},"later":1}',))
+        connection.commit()
+    for act in ("ls", "pause", "resume"):
+        result = command("schedules", act, *(["nightly"] if act != "ls" else []), "-f", file)
+        assert (result.exit_code, "schedule 'nightly' makes no sense" in result.stderr) == (1, True)
+    assert command("schedules", "delete", "nightly", "-f", file).exit_code == 0
 
 
 @pytest.mark.parametrize("act", ["pause", "resume", "delete"])

@@ -22,6 +22,7 @@ EXAMPLES = [
     errors.WorkflowNotFound("work", ["other"]),
     errors.ScheduleRefused("key", "why"),
     errors.ScheduleConflict("key", "work"),
+    errors.ScheduleNotReadable("key", "why"),
     errors.LifespanFailed("work", "why"),
     errors.CannotGoOn("no case fits"),
     errors.MergeConflict("key", "a", "b"),

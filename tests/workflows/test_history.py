@@ -18,6 +18,7 @@ from stagepost.checkpoint import (
     RunNotFound,
     RunStatus,
     SqliteStore,
+    Statement,
     WaitKind,
 )
 from stagepost.workflows import (
@@ -358,6 +359,24 @@ async def test_an_item_that_takes_the_place_of_one_that_waits_begins_once() -> N
         **{(f"fan[{item}]", "ok"): 1 for item in range(6)},
         ("fan", "ok"): 1,
     }
+
+
+async def test_an_item_tells_when_it_began_after_one_whose_commit_was_refused() -> None:
+    def notes(state: State, context: StepContext) -> Mapping[str, object]:
+        context.write("INSERT INTO app_notes VALUES (?)", state["item"])
+        return {"noted": True}
+
+    item = Chain("item", [step("notes", notes, inline=True)])
+    fan = Parallel("fan", item, over="items", into="out", workers=1, failures="failures")
+    async with running(MemoryStore(), fan, keep="all") as runner:
+        await runner.store.execute(Statement("CREATE TABLE app_notes (n INTEGER CHECK (n > 0)) STRICT"))
+        await (await runner.start(fan, {"items": [0, 1]}, run_id="r1")).result()
+        history = await whole(runner)
+    items = [each for each in history.items if isinstance(each, AttemptEntry) and each.kind is HappeningKind.ITEM]
+    assert [(each.path, each.outcome, each.begun is not None) for each in items] == [
+        ("fan[0]", FAILED, True),
+        ("fan[1]", OK, True),
+    ]
 
 
 async def test_a_run_that_keeps_no_history_tells_what_is_known_and_that_it_is_not_more() -> None:

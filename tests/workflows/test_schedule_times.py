@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stagepost.checkpoint import StoredSchedule
+from stagepost.workflows import ScheduleNotReadable
 from stagepost.workflows._schedules._terms import MOST, Due, Terms
 from stagepost.workflows._schedules._when import Cron, Every, Times, following, shortest, zone_of
 
@@ -99,6 +101,10 @@ def test_an_unknown_time_zone_is_refused(name: str) -> None:
 HOURLY = Terms(when=HOUR)
 
 
+def stored(definition: bytes) -> StoredSchedule:
+    return StoredSchedule("key", "work", definition, None, None, NOON)
+
+
 @pytest.mark.parametrize(
     ("missed", "late", "expected"),
     [
@@ -166,10 +172,10 @@ def test_terms_are_read_as_they_were_written() -> None:
         labels={"a": "b"},
     )
     for terms in (every, Terms(when="0 3 * * *", zone="Europe/Berlin", overlap="skip")):
-        assert Terms.load(terms.dump()) == terms
+        assert Terms.of(stored(terms.dump())) == terms
 
 
 @pytest.mark.parametrize("data", [b"{}", b"[]", HOURLY.dump().replace(b'"skip"', b'"later"'), b'{"state":1}'])
 def test_terms_that_make_no_sense_are_refused(data: bytes) -> None:
-    with pytest.raises(ValueError, match="makes no sense to this version"):
-        Terms.load(data)
+    with pytest.raises(ScheduleNotReadable, match="schedule 'key' makes no sense to this version"):
+        Terms.of(stored(data))

@@ -31,6 +31,7 @@ from stagepost.workflows import (
     RunnerNotOpen,
     Schedule,
     ScheduleConflict,
+    ScheduleNotReadable,
     ScheduleRefused,
     State,
     step,
@@ -454,6 +455,8 @@ async def test_what_another_version_has_stored_is_shown_as_a_failure(store: Stor
         assert stored.failures == 1
         assert stored.error is not None
         assert "makes no sense to this version" in stored.error
+        with pytest.raises(ScheduleNotReadable, match="schedule 'key' makes no sense"):
+            await runner.schedules.list()
         again = await runner.schedule(noted.workflow, HOUR, key="key")
         assert again.next_due == NEW_YEAR + HOUR
 

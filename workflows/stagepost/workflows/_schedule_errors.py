@@ -17,6 +17,23 @@ class ScheduleRefused(WorkflowError, ValueError):
         self.reason = reason
 
 
+class ScheduleNotReadable(WorkflowError):
+    """What is stored of a schedule makes no sense to this version of stagepost; it starts nothing.
+
+    Attributes:
+        key: The schedule.
+        reason: Why it cannot be read.
+    """
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(
+            f"what is stored of schedule {key!r} makes no sense to this version of stagepost ({reason}): "
+            "make it again by Runner.schedule, or delete it"
+        )
+        self.key = key
+        self.reason = reason
+
+
 class ScheduleConflict(WorkflowError):
     """A schedule of this key starts runs of another workflow.
 

@@ -35,6 +35,7 @@
     │   ├── ConditionalError             .route
     │   └── GraphError                   .node, .path
     ├── ScheduleRefused(ValueError)      a schedule cannot be as it was asked for
+    ├── ScheduleNotReadable              what is stored of a schedule makes no sense to this version
     ├── ScheduleConflict                 a schedule of this key starts runs of another workflow
     └── RunError                         a background run
         ├── RunFailed                    it ended with a committed failure
@@ -95,7 +96,7 @@ from ._run_errors import (
     UnknownSignal,
     UnknownWorkflow,
 )
-from ._schedule_errors import ScheduleConflict, ScheduleRefused
+from ._schedule_errors import ScheduleConflict, ScheduleNotReadable, ScheduleRefused
 from ._step_errors import (
     NotAwaited,
     StateChanged,
@@ -149,6 +150,7 @@ __all__ = [
     "RunnerRequired",
     "RunnerStopped",
     "ScheduleConflict",
+    "ScheduleNotReadable",
     "ScheduleRefused",
     "StateChanged",
     "StepCancelled",

@@ -1,5 +1,6 @@
 """``schedules``: which there are, and pausing, resuming and deleting them."""
 
+import shlex
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
@@ -27,7 +28,7 @@ async def listed(file: Path | None, after: str | None, limit: int, screen: Scree
     found = ScheduleList(schedules=[_row(each) for each in page.items], next=page.next)
     screen.show(found, partial(_lines, found))
     if found.next is not None:
-        screen.hint(f"more: --after '{found.next}'")
+        screen.hint(f"more: --after {shlex.quote(found.next)}")
     return Exit.OK
 
 

@@ -113,8 +113,9 @@ class Chronicle:
         return said
 
     def put_back(self, happened: tuple[Happening, ...]) -> None:
-        """What was taken was not saved."""
+        """What was taken was not saved, nor what was promised with it: what begins says so itself, maybe once more."""
         self._said[:0] = happened
+        self._promised.clear()
 
 
 def frozen(place: str, count: int, details: Mapping[str, object] | None = None) -> Happening:

@@ -127,7 +127,7 @@ class DueRuns:
     async def _start_all(self, schedule: StoredSchedule, now: datetime) -> None:
         """Start a run for each time that is to have one, and say when the next one is due."""
         assert schedule.due_at is not None  # noqa: S101  # it is looked at
-        terms = Terms.load(schedule.definition)
+        terms = Terms.of(schedule)
         times, missed, following = terms.due(schedule.key, schedule.due_at, now)
         if times and terms.overlap == "skip" and await self._is_open(schedule.last_run):
             times, missed = (), missed + len(times)

@@ -29,6 +29,9 @@ async def read_schedules(store: ScheduleReader, *, after: str | None = None, lim
         store: Where they are.
         after: `Page.next` of the page before.
         limit: At most so many.
+
+    Raises:
+        ScheduleNotReadable: What is stored of one of them makes no sense to this version of stagepost.
     """
     page = await store.schedules(after=after, limit=limit)
     return Page(tuple(map(Schedule.of, page.items)), page.next)
@@ -46,6 +49,7 @@ async def pause_schedule(store: Schedules, key: str, *, paused: bool = True) -> 
 
     Raises:
         ScheduleNotFound: There is none.
+        ScheduleNotReadable: What is stored of it makes no sense to this version of stagepost.
     """
     while True:
         stored = await store.schedule(key)

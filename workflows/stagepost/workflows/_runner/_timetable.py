@@ -17,7 +17,7 @@ from .._schedules._schedule import Schedule
 from .._schedules._terms import Terms
 from .._schedules._when import following
 from .._values._secrets import Secrets
-from ..errors import ScheduleConflict, ScheduleRefused
+from ..errors import ScheduleConflict, ScheduleNotReadable, ScheduleRefused
 from ._due_runs import DueRuns, moved, state_of
 
 _MOST: Final = 10_000
@@ -39,6 +39,9 @@ class Timetable:
         Args:
             after: `Page.next` of the page before.
             limit: At most so many.
+
+        Raises:
+            ScheduleNotReadable: What is stored of one of them makes no sense to this version of stagepost.
         """
         page = await self._opened().store.schedules(after=after, limit=limit)
         return Page(tuple(map(Schedule.of, page.items)), page.next)
@@ -48,6 +51,7 @@ class Timetable:
 
         Raises:
             ScheduleNotFound: There is none.
+            ScheduleNotReadable: What is stored of it makes no sense to this version of stagepost.
         """
         return Schedule.of(await self._opened().store.schedule(key))
 
@@ -66,6 +70,7 @@ class Timetable:
 
         Raises:
             ScheduleNotFound: There is none.
+            ScheduleNotReadable: What is stored of it makes no sense to this version of stagepost.
         """
         return await self._change(key, resumed)
 
@@ -86,9 +91,10 @@ class Timetable:
 
         Raises:
             ScheduleNotFound: There is none.
+            ScheduleNotReadable: What is stored of it makes no sense to this version of stagepost.
         """
         stored = await self._opened().store.schedule(key)
-        terms, due_at = Terms.load(stored.definition), stored.due_at
+        terms, due_at = Terms.of(stored), stored.due_at
         if due_at is None or n < 1:
             return ()
         later = following(terms.times, due_at, due_at, min(n, _MOST) - 1)
@@ -145,7 +151,7 @@ async def _stored(due: DueRuns, key: str) -> StoredSchedule | None:
 
 def resumed(stored: StoredSchedule, now: datetime) -> StoredSchedule:
     """A schedule that is not paused, and whose next time is counted from now."""
-    terms = Terms.load(stored.definition)
+    terms = Terms.of(stored)
     return moved(stored._replace(paused=False), terms, terms.after(stored.due_at, now))
 
 
@@ -162,8 +168,8 @@ def _wanted(stored: StoredSchedule | None, key: str, workflow: str, terms: Terms
 def _known(stored: StoredSchedule) -> Terms | None:
     """What a schedule has said until now; None if another version of stagepost has stored it."""
     try:
-        return Terms.load(stored.definition)
-    except ValueError:
+        return Terms.of(stored)
+    except ScheduleNotReadable:
         return None
 
 

@@ -59,9 +59,9 @@ class Schedule:
         """A schedule as a store has it: for whoever reads a store without a runner.
 
         Raises:
-            ValueError: This version of stagepost cannot read it.
+            ScheduleNotReadable: This version of stagepost makes no sense of it.
         """
-        terms = Terms.load(stored.definition)
+        terms = Terms.of(stored)
         return cls(
             key=stored.key,
             workflow=stored.workflow,

@@ -8,8 +8,9 @@ from hashlib import blake2b
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import join_values, split_values
+from stagepost.checkpoint import StoredSchedule, join_values, split_values
 
+from ..errors import ScheduleNotReadable
 from ._when import Cron, Every, Times, zone_of
 
 Missed: TypeAlias = Literal["skip", "once", "all"]
@@ -124,14 +125,14 @@ class Terms:
         return join_values({**{name: json.dumps(value).encode() for name, value in told.items()}, "state": self.state})
 
     @classmethod
-    def load(cls, data: bytes) -> "Terms":
-        """The terms of a stored form.
+    def of(cls, stored: StoredSchedule) -> "Terms":
+        """The terms of a schedule as a store has it.
 
         Raises:
-            ValueError: It is none that this version knows.
+            ScheduleNotReadable: They are none that this version knows.
         """
         try:
-            parts = dict(split_values(data))
+            parts = dict(split_values(stored.definition))
             state = parts.pop("state")
             told = {name: json.loads(part) for name, part in parts.items()}
             when, jitter, until = told.pop("when"), told.pop("jitter"), told.pop("until")
@@ -144,7 +145,7 @@ class Terms:
                 **told,
             )
         except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise ValueError(f"what is stored of it makes no sense to this version of stagepost: {error!r}") from error
+            raise ScheduleNotReadable(stored.key, repr(error)) from error
 
 
 def _micros(length: timedelta) -> int:

@@ -4,8 +4,9 @@ Whoever has pytest also has the fixtures ``stagepost_store``, ``virtual_time`` a
 docs/testing.md; nothing here needs pytest.
 """
 
+from stagepost.workflows.testing import VirtualTime
+
 from ._amnesia import amnesia
 from ._killing import KillReport, KillSurvivalError, kill_and_recover
-from ._time import VirtualTime
 
 __all__ = ["KillReport", "KillSurvivalError", "VirtualTime", "amnesia", "kill_and_recover"]

@@ -249,7 +249,7 @@ class Runner(Requests):
         return self._dispatcher
 
     def _timers(self) -> Sequence[Timers]:
-        """What looks at the clock; `stagepost.testing` sets it."""
+        """What looks at the clock; `stagepost.workflows.testing` sets it."""
         return [*self._open().timers, self._due().timers]
 
     def _due(self) -> DueRuns:

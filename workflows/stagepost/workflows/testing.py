@@ -1,14 +1,15 @@
-"""Time that passes only when a test says so."""
+"""A clock for tests of code that uses a runner: time passes only when the test says so."""
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from anyio.lowlevel import checkpoint
 
 from stagepost.hub import Duration, seconds
 
-if TYPE_CHECKING:
-    from stagepost.workflows import Runner
+from ._runner._runner import Runner
+
+__all__ = ["VirtualTime"]
 
 _BEGIN: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _TURNS: Final = 20  # of the event loop: what the store has told of is heard within a few
@@ -50,7 +51,7 @@ class VirtualTime:
         """What it shows (UTC)."""
         return datetime.fromtimestamp(self._now, UTC)
 
-    async def advance(self, runner: "Runner", length: Duration) -> None:
+    async def advance(self, runner: Runner, length: Duration) -> None:
         """Let time pass, from one moment at which something is due to the next, and let all be done that then is.
 
         It returns when no run of the runner is worked on any more. A step that never ends is waited for: put this into
@@ -72,21 +73,21 @@ class VirtualTime:
         self._now = end
         await self._settle(runner)
 
-    async def _settle(self, runner: "Runner") -> None:
+    async def _settle(self, runner: Runner) -> None:
         """Do what is due now, until nothing goes on."""
         while True:
-            for timers in runner._timers():  # noqa: SLF001  # what a test sets the clock of
+            for timers in runner._timers():  # noqa: SLF001  # a helper of the same package
                 await timers.expire()  # also waits for what was written before
             if await _rests(runner) and ((due := self._next(runner)) is None or due > self._now):
                 return
 
-    def _next(self, runner: "Runner") -> float | None:
+    def _next(self, runner: Runner) -> float | None:
         """When something is due next, in seconds since 1970."""
         times = (timers.next_at for timers in runner._timers())  # noqa: SLF001  # as above
         return min((at.timestamp() for at in times if at is not None), default=None)
 
 
-async def _rests(runner: "Runner") -> bool:
+async def _rests(runner: Runner) -> bool:
     """Wait until no run is worked on; returns whether none was."""
     worked = False
     for _ in range(_TURNS):

@@ -11,10 +11,10 @@ from rich.text import Text
 from stagepost.checkpoint import RunStatus, SqliteInbox, SqliteStore
 from stagepost.workflows import Inbox
 
+from .._wire._watched import WatchEvent
 from ._access import beside, owner_of
 from ._changes import Look, changes
 from ._exits import Exit
-from ._models import WatchEvent
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, STATUSES, WAITS, WORKS, plain
 from ._texts import one_line

@@ -1,1 +1,1 @@
-"""Who asks, and what they may do."""
+"""Keys: who may ask the service for what. Nothing of HTTP."""

@@ -1,24 +1,11 @@
-"""Who asks, and what they may do."""
+"""Who asks for something, and what they may."""
 
-from enum import StrEnum
 from typing import Final
 
 from stagepost._dataclasses import dataclass
 
-
-class Scope(StrEnum):
-    """What a key allows; each is separate, and ``admin`` has all.
-
-    - ``read``: list runs, show them, hear their streams, see what they wait for.
-    - ``run``: start runs, tell and signal them, cancel and resume them.
-    - ``decide``: answer, approve, settle.
-    - ``admin``: fork runs, retry their items, delete them, change schedules.
-    """
-
-    READ = "read"
-    RUN = "run"
-    DECIDE = "decide"
-    ADMIN = "admin"
+from ..errors import ScopeRequired
+from ._key import ALL, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +13,25 @@ class Caller:
     """Who asks.
 
     Attributes:
-        name: The name of the key; stored with what its holder decides.
-        scopes: What it allows.
+        name: The name of the key; what is answered or decided is stored as said by it.
+        scopes: What it may do.
     """
 
     name: str
     scopes: frozenset[Scope]
 
     def may(self, scope: Scope) -> bool:
-        """Whether something that takes a scope is allowed."""
+        """Whether it may do this."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
+    def require(self, scope: Scope) -> None:
+        """See that it may do this.
 
-ALL: Final = frozenset(Scope)
+        Raises:
+            ScopeRequired: It may not.
+        """
+        if not self.may(scope):
+            raise ScopeRequired(self.name, scope)
+
+
+LOCAL: Final = Caller("local", ALL)

@@ -10,8 +10,8 @@ from stagepost.workflows import Run, RunStream
 from .._wire._asked import StartRun
 from .._wire._done import Done
 from .._wire._workflows import RunStarted
+from ..errors import InputRefused
 from ._base import Base, done
-from ._errors import InputRefused
 from ._scopes import verb
 
 

@@ -6,8 +6,9 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
-from .._keys._caller import Caller, Scope
-from ._errors import InputRefused, NotAllowed
+from .._keys._caller import Caller
+from .._keys._key import Scope
+from ..errors import InputRefused
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -53,7 +54,7 @@ def verb(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, Call
 
     @wraps(method)
     def checked(self: S, caller: Caller, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        _check(caller, method.__name__, scope)
+        caller.require(scope)
         return method(self, *args, **kwargs)
 
     return checked
@@ -65,15 +66,10 @@ def verb_by(method: Callable[Concatenate[S, Caller, P], T]) -> Callable[Concaten
 
     @wraps(method)
     def checked(self: S, caller: Caller, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        _check(caller, method.__name__, scope)
+        caller.require(scope)
         return method(self, caller, *args, **kwargs)
 
     return checked
-
-
-def _check(caller: Caller, name: str, scope: Scope) -> None:
-    if not caller.may(scope):
-        raise NotAllowed(caller.name, name, scope)
 
 
 @contextmanager

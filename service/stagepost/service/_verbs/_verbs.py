@@ -15,7 +15,7 @@ class Verbs(Reading, Running, Deciding, Administering):
         await verbs.start(caller, StartRun(workflow="weather", request="Oslo?"), key="order-7")
         await verbs.answer(caller, "mail-1/send", True)
 
-    Each verb takes who asks, and raises `NotAllowed` if that key does not allow it. What they return are the models
+    Each verb takes who asks, and raises `ScopeRequired` if that key does not allow it. What they return are the models
     that HTTP and ``stagepost --json`` give out.
 
     Args:

@@ -25,11 +25,11 @@ from stagepost.checkpoint import (  # noqa: E402  # after the check of what they
     WaitKind,
     WaitStatus,
 )
-from stagepost.service._cli._changes import Look, changes  # noqa: E402
 from stagepost.service._cli._following import tell  # noqa: E402
 from stagepost.service._cli._listing import _run_lines, wait_lines  # noqa: E402
 from stagepost.service._cli._screen import Screen  # noqa: E402
 from stagepost.service._cli._showing import _lines  # noqa: E402
+from stagepost.service._verbs._changes import Look, changes  # noqa: E402
 from stagepost.service._wire._made import run_shown  # noqa: E402
 from stagepost.service._wire._run import RunShown  # noqa: E402
 from stagepost.service._wire._runs import DamagedRun, RunPage  # noqa: E402

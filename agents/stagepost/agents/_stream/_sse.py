@@ -1,6 +1,6 @@
 """Streams as server-sent events."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, Final
 
 import anyio
@@ -15,7 +15,7 @@ from ._stream import TaskStream
 _COMMENT: Final = b":\n\n"  # says only that the connection is alive
 
 
-async def sse(stream: TaskStream[Any] | RunStream, *, every: Duration = 15.0) -> AsyncIterator[bytes]:
+async def sse(stream: TaskStream[Any] | RunStream, *, every: Duration = 15.0) -> AsyncGenerator[bytes, None]:
     """The parts of a stream as server-sent events, for the body of a response of type ``text/event-stream``.
 
     Each part is an event: ``event`` is its type, ``data`` its form for JSON. Parts that have a cursor have it as

@@ -18,6 +18,7 @@ from ._identity import Identity
 from ._lifespan import Source, opened
 from ._limits import RequestLimits
 from ._outside import Outside
+from ._runs._routes import run_routes
 from ._serving import Serving
 
 Lifespan: TypeAlias = Callable[[Serving], AbstractAsyncContextManager[object]]
@@ -40,7 +41,7 @@ def create_app(
         keys: Who may ask for what. Without any, only requests from this machine are accepted, and they may do
             everything.
         limits: How much a caller may ask for.
-        routes: Further routes; they use `serving` and `caller`.
+        routes: Routes beside those of runs; they use `serving` and `caller`.
         lifespan: Entered with what is served once the runner is open, and left before it.
 
     Raises:
@@ -61,7 +62,7 @@ def create_app(
             yield
 
     return Starlette(
-        routes=routes,
+        routes=[*run_routes(), *routes],
         middleware=[Middleware(Outside, identity=Identity(Keyring(keys)), serving=lambda: state.serving)],
         exception_handlers={HTTPException: http_error},
         lifespan=living,

@@ -4,9 +4,10 @@ from ._administering import Administering
 from ._deciding import Deciding
 from ._reading import Reading
 from ._running import Running
+from ._watching import Watching
 
 
-class Verbs(Reading, Running, Deciding, Administering):
+class Verbs(Reading, Watching, Running, Deciding, Administering):
     """What anybody may do with the runs of a runner.
 
     ::

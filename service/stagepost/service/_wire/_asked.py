@@ -173,6 +173,8 @@ class EventsAsked(Asked):
     view: Literal["parts", "watch"] = "parts"
     """``parts``: all parts of the run's stream. ``watch``: in short what becomes of it, as ``stagepost runs watch``
     shows it; these events have no ids, and begin with where the run stands."""
+    settled: bool = False
+    """With ``view=watch``: end as well when the run waits for somebody."""
 
 
 class AnswerWait(Asked):

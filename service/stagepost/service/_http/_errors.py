@@ -21,7 +21,7 @@ from ..errors import Detail, InvalidBody, ServiceError
 KNOWN: Final = (AgentError, CheckpointError, HubError, WorkflowError, ServiceError)
 
 _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
-    HTTPStatus.BAD_REQUEST: ("InvalidName", "MalformedRequest"),
+    HTTPStatus.BAD_REQUEST: ("CursorRefused", "InputRefused", "InvalidCursor", "InvalidName", "MalformedRequest"),
     HTTPStatus.UNAUTHORIZED: ("KeyRequired",),
     HTTPStatus.FORBIDDEN: ("RequestRefused", "ScopeRequired"),
     HTTPStatus.NOT_FOUND: (
@@ -66,6 +66,7 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
     HTTPStatus.SERVICE_UNAVAILABLE: (
         "NotServing",
         "RunnerNotOpen",
+        "RunnerStopped",
         "StoreClosed",
         "StoreLocked",
         "StoreLost",

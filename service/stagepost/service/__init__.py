@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._http._app import create_app
     from ._http._bodies import read_json
     from ._http._limits import RequestLimits
+    from ._http._oauth import oauth_routes
     from ._http._pages._pages import page
     from ._http._serving import Serving, caller, serving
     from ._http._streams import EventStream
@@ -27,6 +28,7 @@ __all__ = [
     "caller",
     "create_app",
     "new_key",
+    "oauth_routes",
     "page",
     "parse_keys",
     "read_json",
@@ -44,6 +46,7 @@ _WHERE: Final = MappingProxyType(
         "caller": "_http._serving",
         "create_app": "_http._app",
         "new_key": "_keys._key",
+        "oauth_routes": "_http._oauth",
         "page": "_http._pages._pages",
         "parse_keys": "_keys._key",
         "read_json": "_http._bodies",

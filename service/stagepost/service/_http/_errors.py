@@ -21,7 +21,14 @@ from ..errors import Detail, InvalidBody, ServiceError
 KNOWN: Final = (AgentError, CheckpointError, HubError, WorkflowError, ServiceError)
 
 _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
-    HTTPStatus.BAD_REQUEST: ("CursorRefused", "InputRefused", "InvalidCursor", "InvalidName", "MalformedRequest"),
+    HTTPStatus.BAD_REQUEST: (
+        "AuthorizationFailed",
+        "CursorRefused",
+        "InputRefused",
+        "InvalidCursor",
+        "InvalidName",
+        "MalformedRequest",
+    ),
     HTTPStatus.UNAUTHORIZED: ("KeyRequired",),
     HTTPStatus.FORBIDDEN: ("RequestRefused", "ScopeRequired"),
     HTTPStatus.NOT_FOUND: (

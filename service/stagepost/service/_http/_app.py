@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 
 from stagepost.workflows import Runner
 
@@ -18,6 +18,7 @@ from .._keys._key import Key
 from .._keys._keyring import Keyring
 from .._keys._logins import Logins
 from ._errors import passed_on
+from ._health import Health, HealthCheck
 from ._inside import Inside
 from ._lifespan import Source, opened
 from ._limits import RequestLimits
@@ -40,6 +41,8 @@ def create_app(
     hosts: Iterable[str] = (),
     origins: Iterable[str] = (),
     login_secret: str | bytes | None = None,
+    checks: Iterable[HealthCheck] = (),
+    has_docs: bool = True,
 ) -> Starlette:
     """Make the application that serves the runs of a runner over HTTP.
 
@@ -57,10 +60,12 @@ def create_app(
             refused. By default any, if there are keys.
         origins: Pages of these sites may ask, with a key: ``"https://app.example.com"``. By default none (CORS).
         login_secret: Signs the cookies of logins, so that they outlive the process. By default a random one.
+        checks: What ``GET /health`` tries beside the store.
+        has_docs: Whether ``GET /openapi.json`` describes the routes.
 
     Raises:
         InvalidKey: Two keys have one name.
-        ValueError: A limit, an origin or a folder of pages is none.
+        ValueError: A limit, an origin or a folder of pages is none, or two checks have one name.
     """
     keyring, allowed = Keyring(keys), _origins(origins)
     service = Service(
@@ -73,7 +78,12 @@ def create_app(
     if isinstance(source, Runner):
         service.serving = Serving.of(source, service.limits)
     app = Starlette(
-        routes=[*run_routes(), *routes, *_page_routes(service, pages)],
+        routes=[
+            Route("/health", Health(checks).answer),
+            *_run_routes(has_docs=has_docs),
+            *routes,
+            *_page_routes(service, pages),
+        ],
         middleware=[Middleware(Outside), *_cors(allowed), Middleware(Inside, service=service)],
         exception_handlers={HTTPException: passed_on},
         lifespan=_living(service, source, lifespan),
@@ -97,6 +107,10 @@ def _living(
             yield
 
     return living
+
+
+def _run_routes(*, has_docs: bool) -> Sequence[BaseRoute]:
+    return [each for each in run_routes() if has_docs or not (isinstance(each, Route) and each.path == "/openapi.json")]
 
 
 def _page_routes(service: Service, folders: Mapping[str, Path] | None) -> Sequence[BaseRoute]:

@@ -35,6 +35,7 @@ OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
         "runs cancel": (Done,),
         "runs resume": (WatchEvent,),
         "runs fork": (WatchEvent,),
+        "runs retry": (WatchEvent,),
         "runs delete": (Done,),
         "schedules ls": (ScheduleList,),
         "schedules pause": (Done,),
@@ -47,7 +48,9 @@ OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
         "chat": (ChatEvent,),
     }
 )
-LINES: Final = frozenset({"runs watch", "runs resume", "runs fork", "chat"})  # write one JSON object per line
+LINES: Final = frozenset(
+    {"runs watch", "runs resume", "runs fork", "runs retry", "chat"}
+)  # write one JSON object per line
 _ERROR: Final[type[BaseModel]] = CommandFailed
 
 

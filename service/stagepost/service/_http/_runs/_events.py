@@ -17,7 +17,7 @@ from stagepost.workflows import RunnerStopped
 
 from ..._wire._asked import EventsAsked
 from ..._wire._watched import WatchEvent
-from .._errors import answered, unexpected
+from .._errors import told, unexpected
 from .._serving import asked, serving
 from .._streams import EventStream
 from ._operation import Call
@@ -102,9 +102,9 @@ async def _told(events: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, No
 
 def _problem(error: Exception) -> bytes:
     """An error in the form that it has as an answer."""
-    answer = answered(error)
-    if answer is None:
+    found = told(error)
+    if found is None:
         reference = token_hex(8)
         get_logger("service").error("stream failed", reference=reference, exc_info=error)
-        answer = unexpected(reference)
-    return bytes(answer.body)
+        found = unexpected(reference)
+    return bytes(found.as_json().body)

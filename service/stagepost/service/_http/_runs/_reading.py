@@ -1,33 +1,16 @@
 """Reading what comes with a request: every field is checked, and what is refused is named, never repeated."""
 
-from collections.abc import Sequence
 from typing import Final, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers, QueryParams
-from starlette.requests import Request
 
-from ...errors import Detail, InputRefused, InvalidBody
+from ...errors import InputRefused, InvalidBody
+from .._bodies import details
 
 M = TypeVar("M", bound=BaseModel)
 
 _LONGEST_KEY: Final = 200
-
-
-async def read_body(request: Request, model: type[M]) -> M:
-    """The body of a request.
-
-    Raises:
-        InvalidBody: It is no JSON, or not what the model takes.
-    """
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise InvalidBody("The body has to be JSON, with Content-Type: application/json")
-    body = await request.body()
-    try:
-        return model.model_validate_json(body or b"{}")
-    except ValidationError as error:
-        raise InvalidBody("The body does not fit", details(error)) from None
 
 
 def read_query(given: QueryParams, model: type[M]) -> M:
@@ -58,9 +41,3 @@ def read_key(headers: Headers) -> str | None:
     if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
         raise InputRefused(f"Idempotency-Key: give 1 to {_LONGEST_KEY} printable characters")
     return key
-
-
-def details(error: ValidationError) -> Sequence[Detail]:
-    """What is wrong, and where."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [Detail(".".join(map(str, each["loc"])), each["msg"].removeprefix("Value error, ")) for each in found]

@@ -11,12 +11,13 @@ from starlette.routing import BaseRoute, Route
 from ..._keys._caller import Caller
 from ..._keys._key import Scope
 from ..._verbs._scopes import SCOPES
+from .._bodies import read_json
 from .._serving import caller, serving
 from ._events import run_events, starts_stream, wants_events
 from ._openapi import Document
 from ._operation import Call, Operation
 from ._operations import OPERATIONS
-from ._reading import read_body, read_key, read_query
+from ._reading import read_key, read_query
 
 _JSON: Final = "application/json"
 
@@ -55,7 +56,7 @@ async def _call(operation: Operation, request: Request, who: Caller) -> Call:
         who,
         request.path_params,
         query=None if operation.query is None else read_query(request.query_params, operation.query),
-        body=None if operation.body is None else await read_body(request, operation.body),
+        body=None if operation.body is None else await read_json(request, operation.body),
         key=read_key(request.headers) if operation.takes_key else None,
     )
 

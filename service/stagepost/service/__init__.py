@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from ._http._app import create_app
+    from ._http._bodies import read_json
     from ._http._limits import RequestLimits
+    from ._http._pages._pages import page
     from ._http._serving import Serving, caller, serving
     from ._http._streams import EventStream
     from ._keys._caller import Caller
@@ -25,7 +27,9 @@ __all__ = [
     "caller",
     "create_app",
     "new_key",
+    "page",
     "parse_keys",
+    "read_json",
     "serving",
 ]
 
@@ -40,7 +44,9 @@ _WHERE: Final = MappingProxyType(
         "caller": "_http._serving",
         "create_app": "_http._app",
         "new_key": "_keys._key",
+        "page": "_http._pages._pages",
         "parse_keys": "_keys._key",
+        "read_json": "_http._bodies",
         "serving": "_http._serving",
     }
 )

@@ -5,11 +5,13 @@
     ServiceError
     ├── InvalidKey (ValueError)         a stored key, or a secret, that cannot be used
     ├── InvalidSettings (ValueError)    variables that do not fit
+    ├── MalformedRequest                400
     ├── KeyRequired                     401
     ├── ScopeRequired                   403
     ├── RequestRefused                  403: from another site, or from elsewhere without any key
-    ├── InvalidBody                     422
+    ├── BodyTooSlow                     408
     ├── BodyTooLarge                    413
+    ├── InvalidBody                     422
     ├── TooManyRequests                 429
     ├── TooManyStreams                  429
     └── NotServing                      503
@@ -46,6 +48,10 @@ class InvalidSettings(ServiceError, ValueError):
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems: Sequence[str] = tuple(problems)
         super().__init__("; ".join(self.problems))
+
+
+class MalformedRequest(ServiceError):
+    """A path or headers that no client sends by accident, and that servers read in different ways."""
 
 
 class KeyRequired(ServiceError):
@@ -97,6 +103,18 @@ class BodyTooLarge(ServiceError):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         super().__init__(f"The body has more than {limit} bytes")
+
+
+class BodyTooSlow(ServiceError):
+    """The body of a request did not come in time.
+
+    Attributes:
+        limit: Seconds within which it has to come.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        super().__init__(f"The body did not come within {limit:g} s")
 
 
 class TooManyRequests(ServiceError):

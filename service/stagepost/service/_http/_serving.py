@@ -46,14 +46,18 @@ class Asked:
     Attributes:
         serving: What it is asked of; None before the application has started.
         caller: Who asks; None without a valid key.
-        address: From where.
+        has_login: Whether that is known from the login of a page.
+        address: From where; of IPv6, the network.
         request_id: Its id, also in the answer's header ``X-Request-ID`` and in the log.
+        pages: What makes pages; None if the application has none.
     """
 
     serving: Serving | None
     caller: Caller | None
+    has_login: bool
     address: str
     request_id: str
+    pages: object | None = None
 
     @property
     def who(self) -> str:

@@ -2,10 +2,8 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 import anyio
 from pydantic import BaseModel
@@ -40,19 +38,20 @@ class Hit(BaseModel):
 
 
 class Knowledge:
-    """Articles that can be searched; made by `Knowledge.opened`."""
+    """The articles of a folder, which can be searched until it is closed.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    Args:
+        folder: Markdown files, each with its title first.
+    """
 
-    @classmethod
-    @contextmanager
-    def opened(cls, folder: Path = ARTICLES) -> Iterator[Self]:
-        """The articles of a folder, for as long as the block lasts: Markdown files, each with its title first."""
-        with closing(sqlite3.connect(":memory:", check_same_thread=False)) as connection:
-            connection.execute(_TABLE)
-            connection.executemany("INSERT INTO article VALUES (?, ?)", map(_parsed, sorted(folder.glob("*.md"))))
-            yield cls(connection)
+    def __init__(self, folder: Path = ARTICLES) -> None:
+        self._connection = sqlite3.connect(":memory:", check_same_thread=False)
+        self._connection.execute(_TABLE)
+        self._connection.executemany("INSERT INTO article VALUES (?, ?)", map(_parsed, sorted(folder.glob("*.md"))))
+
+    def close(self) -> None:
+        """Forget the articles."""
+        self._connection.close()
 
     def __len__(self) -> int:
         """How many articles there are."""

@@ -19,7 +19,7 @@ from ..errors import InvalidBody, ServiceError
 KNOWN: Final = (AgentError, CheckpointError, HubError, WorkflowError, ServiceError)
 
 _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
-    HTTPStatus.BAD_REQUEST: ("InvalidName",),
+    HTTPStatus.BAD_REQUEST: ("InvalidCursor", "InvalidEventId", "InvalidName"),
     HTTPStatus.UNAUTHORIZED: ("KeyRequired",),
     HTTPStatus.FORBIDDEN: ("RequestRefused", "ScopeRequired"),
     HTTPStatus.NOT_FOUND: (
@@ -45,6 +45,7 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
         "RunNotEnded",
         "RunNotOpen",
         "RunOwned",
+        "SessionBusy",
         "TaskFinished",
         "TaskNotFinished",
         "UnknownWorkflow",
@@ -56,10 +57,12 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
         "InvalidBody",
         "InvalidDecision",
         "InvalidRequest",
+        "KeyReused",
         "LabelRefused",
         "NotAnAgent",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: ("TooManyRequests", "TooManyStreams"),
+    HTTPStatus.INTERNAL_SERVER_ERROR: ("TurnFailed",),
     HTTPStatus.SERVICE_UNAVAILABLE: (
         "NotServing",
         "RunnerNotOpen",

@@ -27,6 +27,7 @@ from ._memory._entry import MemoryEntry
 from ._memory._memories import Memories
 from ._memory._memory import Memory, MemoryAction
 from ._models._fallback import Fallback
+from ._models._filled_prompt import FilledPrompt, PromptSource
 from ._models._function import FunctionModel, ModelFunction
 from ._models._limited import RateLimited
 from ._models._litellm import LiteLLM
@@ -47,6 +48,10 @@ from ._models._replay import ReplayModel
 from ._models._scripted import ScriptedModel, ScriptEntry, call
 from ._models._settings import ModelSettings, ReasoningEffort, ToolChoice
 from ._output._output import OutputMode
+from ._prompts._folder import PromptFolder
+from ._prompts._langfuse import LangfusePrompts
+from ._prompts._prompts import Prompts, PromptVariable
+from ._prompts._registry import PromptRegistry, RegisteredPrompt
 from ._retries import Retries
 from ._stream._dicts import part_from_dict
 from ._stream._part import PartKey, StreamPart
@@ -132,6 +137,7 @@ from .errors import (
     InvalidHook,
     InvalidModel,
     InvalidPart,
+    InvalidPrompt,
     InvalidRequest,
     InvalidServer,
     InvalidSettings,
@@ -152,6 +158,8 @@ from .errors import (
     NotAnAgent,
     PartMissing,
     PromptFailed,
+    PromptNotFound,
+    PromptsUnavailable,
     RateLimitReached,
     RecordingMissing,
     ScriptEnded,
@@ -224,6 +232,7 @@ __all__ = [
     "ExternalTool",
     "Fallback",
     "File",
+    "FilledPrompt",
     "FunctionModel",
     "Gap",
     "HandedOver",
@@ -240,6 +249,7 @@ __all__ = [
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",
+    "InvalidPrompt",
     "InvalidRequest",
     "InvalidServer",
     "InvalidSettings",
@@ -249,6 +259,7 @@ __all__ = [
     "KeepLast",
     "LLMTool",
     "Langfuse",
+    "LangfusePrompts",
     "LiteLLM",
     "McpCallFailed",
     "McpCallLost",
@@ -297,7 +308,14 @@ __all__ = [
     "ProgressHook",
     "PromptContext",
     "PromptFailed",
+    "PromptFolder",
     "PromptFunction",
+    "PromptNotFound",
+    "PromptRegistry",
+    "PromptSource",
+    "PromptVariable",
+    "Prompts",
+    "PromptsUnavailable",
     "ProviderContent",
     "ProviderTool",
     "QuestionAnswered",
@@ -308,6 +326,7 @@ __all__ = [
     "Recorder",
     "RecordingMissing",
     "Refuse",
+    "RegisteredPrompt",
     "ReplayModel",
     "Retries",
     "ScriptEnded",

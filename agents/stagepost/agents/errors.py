@@ -23,6 +23,9 @@
     ├── InvalidCompaction(ValueError)   a setting for what a model sees has an invalid value
     ├── CompactionFailed            a compaction has raised, or returned something invalid
     ├── PromptFailed                a prompt function has raised, or returned no text
+    ├── InvalidPrompt(ValueError)   a prompt of a registry has no local text, or an unknown variable
+    ├── PromptNotFound(LookupError) a registry has no prompt of this name
+    ├── PromptsUnavailable(ConnectionError)     a registry of prompts cannot be reached
     ├── BudgetExceeded              a run exceeds its turns, tool calls, tokens or cost
     ├── CostUnknown                 a run has a cost budget, and its cost is unknown
     ├── ChainedFailure              an agent of a chain has failed; those after it were not asked
@@ -91,6 +94,7 @@ from ._errors._model import (
     UnsupportedPart,
     UnsupportedTool,
 )
+from ._errors._prompt import InvalidPrompt, PromptNotFound, PromptsUnavailable
 from ._errors._root import AgentError
 from ._errors._run import (
     AgentFailed,
@@ -143,6 +147,7 @@ __all__ = [
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",
+    "InvalidPrompt",
     "InvalidRequest",
     "InvalidServer",
     "InvalidSettings",
@@ -163,6 +168,8 @@ __all__ = [
     "NotAnAgent",
     "PartMissing",
     "PromptFailed",
+    "PromptNotFound",
+    "PromptsUnavailable",
     "RateLimitReached",
     "RecordingMissing",
     "ScriptEnded",

@@ -23,10 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000, help="0 for any free one")
     parser.add_argument("--folder", type=Path, default=Path("chats"), help="where sessions are kept")
-    parser.add_argument("--pace", type=float, default=1.0, help="how slow tools and the local model are; 0 for tests")
+    parser.add_argument("--fd", type=int, help="serve on a socket that listens already, in place of host and port")
+    parser.add_argument("--pace", type=float, default=1.0, help="how slow the local model is; 0 for at once")
+    parser.add_argument("--work", type=float, default=1.0, help="how slow the tools are; 0 for at once")
     options = parser.parse_args(arguments)
     try:
-        listening = socket.create_server((options.host, options.port))
+        is_given = options.fd is not None
+        listening = socket.socket(fileno=options.fd) if is_given else socket.create_server((options.host, options.port))
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
@@ -42,7 +45,7 @@ def serve(options: argparse.Namespace, listening: socket.socket) -> None:
     model = os.environ.get("STAGEPOST_MODEL") or None
     keys = parse_keys(os.environ.get("STAGEPOST_KEYS", ""))
     logging.getLogger("stagepost").setLevel(logging.WARNING)
-    app = chat_app(Options(folder=options.folder, model=model, pace=options.pace), keys=keys)
+    app = chat_app(Options(folder=options.folder, model=model, pace=options.pace, work=options.work), keys=keys)
     port = listening.getsockname()[1]
     print(f"Chat with the supervisor at http://{options.host}:{port}/", flush=True)
     print(f"  model     {model or 'local: simple rules, no network'}")

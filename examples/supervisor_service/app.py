@@ -41,12 +41,12 @@ class Options:
     Attributes:
         folder: Where sessions are kept, and what the desk sends.
         model: Name of a provider's model that supervisor and workers ask; None for the local one.
-        pace: How slowly the local model and the tools work: 1 to be watched, 0 for tests.
     """
 
     folder: Path
     model: str | None = None
     pace: float = 1.0
+    work: float = 1.0
 
 
 def chat_app(options: Options, *, keys: Iterable[Key] = (), model: Model | None = None) -> Starlette:
@@ -80,13 +80,13 @@ def chat_app(options: Options, *, keys: Iterable[Key] = (), model: Model | None 
 
 def _supervisor(options: Options, knowledge: Knowledge, model: Model | None) -> Agent[str]:
     """The supervisor, with workers whose tools take so long that one sees them at work."""
-    pace = options.pace
-    local = model or LocalModel(thinking=0.5 * pace, writing=0.04 * pace)
+    work = options.work
+    local = model or LocalModel(thinking=0.5 * options.pace, writing=0.04 * options.pace)
     tools = [
-        weather_tool(seconds=1.2 * pace),
-        stock_tool(seconds=0.8 * pace),
-        knowledge_tool(knowledge, seconds=1.0 * pace),
-        *desk_tools(options.folder, seconds=6.0 * pace),
+        weather_tool(seconds=1.2 * work),
+        stock_tool(seconds=0.8 * work),
+        knowledge_tool(knowledge, seconds=1.0 * work),
+        *desk_tools(options.folder, seconds=6.0 * work),
     ]
     workers = WorkerFactory(tools, prompts=PROMPTS, models={LOCAL: local})
     return SupervisorFactory(workers, model=options.model or local).create(worker_configs(options.model or LOCAL))

@@ -9,6 +9,7 @@
     ├── KeyRequired                     401
     ├── ScopeRequired                   403
     ├── RequestRefused                  403: from another site, or from elsewhere without any key
+    ├── InputRefused (ValueError)       400
     ├── BodyTooSlow                     408
     ├── BodyTooLarge                    413
     ├── InvalidBody                     422
@@ -79,6 +80,10 @@ class ScopeRequired(ServiceError):
 
 class RequestRefused(ServiceError):
     """A request that a page of another site may have caused, or that came from elsewhere though there is no key."""
+
+
+class InputRefused(ServiceError, ValueError):
+    """What was asked for makes no sense, or does not fit together, such as a cursor of another list."""
 
 
 class InvalidBody(ServiceError):

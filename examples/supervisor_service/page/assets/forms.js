@@ -77,7 +77,8 @@ function button(text, kind, decide, skipsChecks = false) {
 function field(name, schema, isRequired) {
   const id = `field-${++made}`;
   const input = control(schema, { id, name, required: isRequired && schema.type !== "boolean" });
-  const label = element("label", { for: id }, schema.title ?? worded(name), isRequired ? "" : element("i", {}, " optional"));
+  const label = element("label", { for: id }, schema.title ?? worded(name));
+  if (!isRequired && schema.type !== "boolean" && !schema.enum) label.append(element("i", {}, " optional"));
   const hint = schema.description ? [element("small", { id: `${id}-hint` }, schema.description)] : [];
   if (hint.length) input.setAttribute("aria-describedby", `${id}-hint`);
   return { name, row: element("div", { class: "field" }, label, input, ...hint), read: () => read(input, schema) };

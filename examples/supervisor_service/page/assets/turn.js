@@ -176,14 +176,16 @@ class Card {
   }
 }
 
-/** The result of a tool: an object of JSON as names and values, all else as it is. */
+/** The result of a tool: JSON as names and values, all else as it is. */
 function shown(result) {
   try {
     const value = JSON.parse(result);
-    const isObject = typeof value === "object" && value !== null;
-    if (isObject && result.length < 2000 && !Array.isArray(value)) return facts(value);
-    return element("pre", {}, isObject && result.length < 20_000 ? JSON.stringify(value, null, 1) : result);
+    const rows = Array.isArray(value) ? value : [value];
+    if (result.length < 20_000 && rows.every((row) => typeof row === "object" && row !== null)) {
+      return element("div", { class: "rows" }, ...rows.map(facts));
+    }
   } catch {
-    return element("pre", {}, String(result));
+    // no JSON: a text
   }
+  return element("pre", {}, String(result));
 }

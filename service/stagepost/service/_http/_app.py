@@ -22,6 +22,7 @@ from ._inside import Inside
 from ._lifespan import Source, opened
 from ._limits import RequestLimits
 from ._outside import Outside
+from ._runs._routes import run_routes
 from ._service import Service
 from ._serving import Serving
 
@@ -49,7 +50,7 @@ def create_app(
         keys: Who may ask for what. Without any, only requests from this machine are accepted, and they may do
             everything.
         limits: How much a caller may ask for.
-        routes: Further routes; they use `serving` and `caller`.
+        routes: Routes beside those of runs; they use `serving` and `caller`.
         lifespan: Entered with what is served once the runner is open, and left before it.
         pages: Folders of pages by name, see `page`; an empty mapping for the page to log in alone. None for no pages.
         hosts: The names by which the service is asked for, such as ``"runs.example.com"``; requests for others are
@@ -72,7 +73,7 @@ def create_app(
     if isinstance(source, Runner):
         service.serving = Serving.of(source, service.limits)
     app = Starlette(
-        routes=[*routes, *_page_routes(service, pages)],
+        routes=[*run_routes(), *routes, *_page_routes(service, pages)],
         middleware=[Middleware(Outside), *_cors(allowed), Middleware(Inside, service=service)],
         exception_handlers={HTTPException: passed_on},
         lifespan=_living(service, source, lifespan),

@@ -1,6 +1,7 @@
 """Bodies of requests: read within limits, and checked before anybody works with them."""
 
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Final, TypeVar
 
 import anyio
 from pydantic import BaseModel, ValidationError
@@ -11,6 +12,9 @@ from ..errors import BodyTooLarge, BodyTooSlow, Detail, InvalidBody
 from ._limits import RequestLimits
 
 M = TypeVar("M", bound=BaseModel)
+
+_JSON: Final = "application/json"
+_MOST_DETAILS: Final = 20
 
 
 def check_length(content_length: str | None, limits: RequestLimits) -> None:
@@ -52,23 +56,22 @@ def within(receive: Receive, limits: RequestLimits) -> Receive:
 
 
 async def read_json(request: Request, model: type[M]) -> M:
-    """The body of a request, as a model.
+    """The body of a request, as a model; without a body, the model of ``{}``.
 
     Raises:
-        InvalidBody: It is none, or its type is not ``application/json``. The error says where, and not what was sent.
+        InvalidBody: It is no JSON, or not what the model takes. The error says where, and not what was sent.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise InvalidBody("Send the body as JSON, with the header Content-Type: application/json")
+    kind = request.headers.get("content-type", _JSON).partition(";")[0].strip().lower()
+    if kind != _JSON:
+        raise InvalidBody(f"The body has to be JSON, with Content-Type: {_JSON}")
     try:
-        return model.model_validate_json(await request.body())
+        return model.model_validate_json(await request.body() or b"{}")
     except ValidationError as error:
-        raise invalid(error) from None
+        raise InvalidBody("The body does not fit", details(error)) from None
 
 
-def invalid(error: ValidationError) -> InvalidBody:
-    """What a validation has found, without what was sent."""
+def details(error: ValidationError) -> Sequence[Detail]:
+    """What is wrong, and where."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    details = [Detail(".".join(map(str, each["loc"])), each["msg"]) for each in found[:20]]
-    told = "; ".join(f"{each.field}: {each.message}" if each.field else each.message for each in details[:3])
-    return InvalidBody(f"The body does not fit: {told}", details)
+    told = [Detail(".".join(map(str, each["loc"])), each["msg"].removeprefix("Value error, ")) for each in found]
+    return told[:_MOST_DETAILS]

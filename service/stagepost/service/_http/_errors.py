@@ -21,7 +21,14 @@ from ..errors import Detail, InvalidBody, ServiceError
 KNOWN: Final = (AgentError, CheckpointError, HubError, WorkflowError, ServiceError)
 
 _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
-    HTTPStatus.BAD_REQUEST: ("InvalidCursor", "InvalidEventId", "InvalidName", "MalformedRequest"),
+    HTTPStatus.BAD_REQUEST: (
+        "CursorRefused",
+        "InputRefused",
+        "InvalidCursor",
+        "InvalidEventId",
+        "InvalidName",
+        "MalformedRequest",
+    ),
     HTTPStatus.UNAUTHORIZED: ("KeyRequired",),
     HTTPStatus.FORBIDDEN: ("RequestRefused", "ScopeRequired"),
     HTTPStatus.NOT_FOUND: (
@@ -69,6 +76,7 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
     HTTPStatus.SERVICE_UNAVAILABLE: (
         "NotServing",
         "RunnerNotOpen",
+        "RunnerStopped",
         "StoreClosed",
         "StoreLocked",
         "StoreLost",

@@ -10,6 +10,7 @@ from stagepost.workflows import Runner
 
 from .._keys._caller import Caller
 from .._keys._key import Scope
+from .._verbs._verbs import Verbs
 from ..errors import KeyRequired, NotServing
 from ._limits import RequestLimits
 from ._streams import OpenStreams
@@ -32,6 +33,11 @@ class Serving:
     tasks: Tasks
     limits: RequestLimits
     streams: OpenStreams
+
+    @property
+    def verbs(self) -> Verbs:
+        """What anybody may do with its runs."""
+        return Verbs(self.runner, self.tasks)
 
     @classmethod
     def of(cls, runner: Runner, limits: RequestLimits) -> "Serving":

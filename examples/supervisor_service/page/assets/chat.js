@@ -11,7 +11,7 @@ const send = composer.querySelector("button[type=submit]");
 const notice = document.querySelector("#notice");
 const counter = document.querySelector("#counter");
 const spoken = document.querySelector("#spoken");
-const { chat, waits, login } = page.dataset;
+const { chat, waits, runs, login } = page.dataset;
 
 let session = null; // of the URL
 let turn = null; // the one that works
@@ -92,7 +92,7 @@ async function listen(shown, open) {
     if (mine !== reading) return;
     const past = wasLost || end === null ? (await ask(`${chat}/${session}`)).turns.at(-1) : null;
     if (past) settle(shown, past);
-    else shown.end(end === "error" ? "Something went wrong while this was answered. Ask again, or start a new session." : null);
+    else shown.end(end === "error" ? shown.failure : null);
   } catch (error) {
     if (mine === reading) refuse(error, shown);
   } finally {
@@ -117,12 +117,21 @@ function refuse(error, shown = null) {
 function add(message) {
   document.body.classList.remove("empty");
   const shown = new Turn(message, {
-    decide: (id, decision) => ask(`${waits}/${encodeURIComponent(id)}`, { method: "POST", body: decision }),
+    decide,
     say: (text) => (spoken.textContent = text),
   });
   shown.message = message;
   log.append(shown.element);
   return shown;
+}
+
+/** Send what a person has decided about something that a turn waits for. */
+async function decide(id, { settle, ...decision }) {
+  if (!settle) return ask(`${waits}/${encodeURIComponent(id)}`, { method: "POST", body: decision });
+  const wait = (await ask(waits)).waits.find((each) => each.wait_id === id);
+  if (!wait) throw new Error("Somebody has decided this already.");
+  const body = { key: wait.name, place: wait.place, ...settle };
+  return ask(`${runs}/${encodeURIComponent(wait.run_id)}/settle`, { method: "POST", body });
 }
 
 function tell(text, isProblem = false) {

@@ -29,8 +29,8 @@ export function question(event, answer) {
   const asked = event.message || event.arguments?.question;
   return form(
     { title: asked || `“${worded(event.tool)}” asks:`, about: asked ? "" : facts(event.arguments), fields, lock: answer },
-    button("Answer", "", () => ({ answer: given() })),
-    button("Do not answer", "button-quiet", () => ({ refuse: "the person does not want to answer" }), true),
+    button("Answer", "", () => ({ answer: { kind: "answer", value: given() } })),
+    button("Do not answer", "button-quiet", () => ({ answer: { kind: "refuse", reason: "the person does not want to answer" } }), true),
   );
 }
 
@@ -42,8 +42,8 @@ export function doubt(event, answer) {
   return form(
     { title: `Was “${worded(event.tool)}” done?`, about, fields: [], lock: answer },
     result,
-    button("That is so", "", () => ({ result: result.value.trim() || "it was done" })),
-    button("Do it again", "button-quiet", () => ({ retry: true })),
+    button("That is so", "", () => ({ settle: { value: result.value.trim() || "it was done" } })),
+    button("Do it again", "button-quiet", () => ({ settle: { retry: true } })),
   );
 }
 

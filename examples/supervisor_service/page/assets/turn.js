@@ -40,6 +40,7 @@ export class Turn {
   hear(name, data) {
     if (name === "token") return this.write(data.content);
     if (name === "token_reset") return this.write("", data.length);
+    if (name === "error") this.failure = data.message;
     if (name in FORMS) return this.ask(name, data);
     if (name in ENDS) return this.asked(data[ENDS[name]]);
     if (name.startsWith("worker_")) return this.work(name, data);

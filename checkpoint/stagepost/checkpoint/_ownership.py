@@ -88,6 +88,14 @@ class Ownership(Protocol):
         """Say that an owner lives, each quarter of its `ttl` at least; False: it is dead, and its leases are void."""
         ...
 
+    async def probe(self) -> None:
+        """See that the store takes writes: makes one that leaves everything as it is, as durably as any other.
+
+        Raises:
+            StoreError: It does not.
+        """
+        ...
+
     async def acquire(self, owner: Owner, *, after: str | None = None, limit: int = 100) -> Page[RunInfo]:
         """Running runs that no living owner has: to be claimed.
 

@@ -5,11 +5,14 @@
     ServiceError
     ├── InvalidKey (ValueError)         a stored key, or a secret, that cannot be used
     ├── InvalidSettings (ValueError)    variables that do not fit
+    ├── MalformedRequest                400
     ├── KeyRequired                     401
     ├── ScopeRequired                   403
     ├── RequestRefused                  403: from another site, or from elsewhere without any key
-    ├── InvalidBody                     422
+    ├── InputRefused (ValueError)       400
+    ├── BodyTooSlow                     408
     ├── BodyTooLarge                    413
+    ├── InvalidBody                     422
     ├── TooManyRequests                 429
     ├── TooManyStreams                  429
     └── NotServing                      503
@@ -48,6 +51,10 @@ class InvalidSettings(ServiceError, ValueError):
         super().__init__("; ".join(self.problems))
 
 
+class MalformedRequest(ServiceError):
+    """A path or headers that no client sends by accident, and that servers read in different ways."""
+
+
 class KeyRequired(ServiceError):
     """There was no key, or one that is not known; which of both is not told."""
 
@@ -75,6 +82,10 @@ class RequestRefused(ServiceError):
     """A request that a page of another site may have caused, or that came from elsewhere though there is no key."""
 
 
+class InputRefused(ServiceError, ValueError):
+    """What was asked for makes no sense, or does not fit together, such as a cursor of another list."""
+
+
 class InvalidBody(ServiceError):
     """What was sent is not what the route takes.
 
@@ -97,6 +108,18 @@ class BodyTooLarge(ServiceError):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         super().__init__(f"The body has more than {limit} bytes")
+
+
+class BodyTooSlow(ServiceError):
+    """The body of a request did not come in time.
+
+    Attributes:
+        limit: Seconds within which it has to come.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        super().__init__(f"The body did not come within {limit:g} s")
 
 
 class TooManyRequests(ServiceError):

@@ -1,60 +1,24 @@
-"""The application: it opens and recovers its runner, and knows who asks."""
+"""The application: it opens and recovers its runner, knows who asks, and tells errors in one form."""
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+import logging
 
 import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route
+from tests.service.http._served import KEY, SECRET, app, client
 
-from stagepost.checkpoint import MemoryStore
-from stagepost.service import Key, Scope, caller, create_app, new_key, serving
-from stagepost.workflows import Runner
+from stagepost.service import Scope, new_key
+from stagepost.service.errors import InvalidKey
 
-SECRET, KEY = new_key("ann", [Scope.READ])
+WITH_KEY = {"X-API-Key": SECRET}
 
 
-async def whoami(request: Request) -> JSONResponse:
-    return JSONResponse({"name": caller(request, Scope.READ).name, "open": serving(request).runner.is_open})
-
-
-async def change(request: Request) -> JSONResponse:
-    caller(request, Scope.RUN)
-    return JSONResponse({})
-
-
-async def broken(request: Request) -> JSONResponse:
-    raise KeyError("a secret inside")
-
-
-ROUTES = [Route("/whoami", whoami), Route("/change", change, methods=["POST"]), Route("/broken", broken)]
-
-
-@asynccontextmanager
-async def client(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as made,
-    ):
-        yield made
-
-
-def app(keys: Iterable[Key] = (KEY,)) -> Starlette:
-    return create_app(Runner(MemoryStore()), keys=keys, routes=ROUTES)
-
-
-@pytest.mark.parametrize(
-    "headers", [{"X-API-Key": SECRET}, {"Authorization": f"bearer {SECRET}"}], ids=["own", "bearer"]
-)
+@pytest.mark.parametrize("headers", [WITH_KEY, {"Authorization": f"bearer {SECRET}"}], ids=["own", "bearer"])
 async def test_a_key_says_who_asks(headers: dict[str, str]) -> None:
     async with client(app()) as http:
         assert (await http.get("/whoami", headers=headers)).json() == {"name": "ann", "open": True}
 
 
-@pytest.mark.parametrize("headers", [{}, {"X-API-Key": "wrong"}], ids=["none", "wrong"])
+@pytest.mark.parametrize("headers", [{}, {"X-API-Key": "wrong"}, {"Authorization": "Basic eDp5"}], ids=str)
 async def test_without_a_valid_key_nothing_is_told(headers: dict[str, str]) -> None:
     async with client(app()) as http:
         refused = await http.get("/whoami", headers=headers)
@@ -65,21 +29,68 @@ async def test_without_a_valid_key_nothing_is_told(headers: dict[str, str]) -> N
 
 async def test_a_key_without_the_scope_is_refused() -> None:
     async with client(app()) as http:
-        refused = await http.post("/change", headers={"X-API-Key": SECRET})
+        refused = await http.post("/change", headers=WITH_KEY)
     assert (refused.status_code, refused.json()["error"]["type"]) == (403, "ScopeRequired")
 
 
-async def test_what_nobody_expects_is_told_by_a_reference_only() -> None:
+async def test_an_admin_may_do_everything() -> None:
+    secret, key = new_key("root", [Scope.ADMIN])
+    async with client(app(keys=[key])) as http:
+        assert (await http.post("/change", headers={"X-API-Key": secret})).status_code == 200
+
+
+async def test_two_keys_of_one_name_are_refused() -> None:
+    with pytest.raises(InvalidKey, match="'ann'"):
+        app(keys=[KEY, new_key("ann", [Scope.RUN])[1]])
+
+
+async def test_what_nobody_expects_is_told_by_a_reference_that_the_log_has(caplog: pytest.LogCaptureFixture) -> None:
     async with client(app()) as http:
         failed = await http.get("/broken")
-    assert failed.status_code == 500
-    assert failed.json()["error"]["message"] == "Internal server error"
+    told = failed.json()["error"]
+    assert (failed.status_code, told["message"]) == (500, "Internal server error")
     assert "secret" not in failed.text
+    assert told["reference"] in caplog.text
+    assert "a secret inside" in caplog.text
 
 
-@pytest.mark.parametrize(("path", "status"), [("/nowhere", 404), ("/change", 405)], ids=["path", "method"])
+async def test_an_answer_that_fails_after_its_beginning_is_cut_without_insides() -> None:
+    async with client(app()) as http:
+        with pytest.raises(Exception, match="could not be completed") as raised:
+            await http.get("/breaking")
+    assert "secret" not in str(raised.value)
+    assert raised.value.__suppress_context__
+
+
+@pytest.mark.parametrize(("path", "status"), [("/nowhere", 404), ("/change", 405), ("/whoami/", 404)], ids=str)
 async def test_what_is_not_there_is_told_in_the_same_form(path: str, status: int) -> None:
     async with client(app()) as http:
         refused = await http.get(path)
     assert refused.status_code == status
     assert set(refused.json()["error"]) == {"type", "message"}
+
+
+async def test_every_answer_has_an_id_and_the_headers_that_browsers_obey(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "stagepost.service.access")
+    async with client(app(), base_url="https://localhost") as http:
+        for path in ("/whoami?token=hush", "/broken", "/nowhere"):
+            answer = await http.get(path, headers={**WITH_KEY, "X-Request-ID": "asked-7"})
+            assert answer.headers["x-request-id"] == "asked-7"
+            assert "default-src 'none'" in answer.headers["content-security-policy"]
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert "max-age" in answer.headers["strict-transport-security"]
+    assert "caller=ann" in caplog.text or "'ann'" in caplog.text
+    assert "hush" not in caplog.text
+    assert SECRET not in caplog.text
+
+
+async def test_an_id_that_could_forge_a_log_is_replaced() -> None:
+    async with client(app()) as http:
+        assert (await http.get("/whoami", headers={"X-Request-ID": "a b"})).headers["x-request-id"] != "a b"
+
+
+async def test_before_the_start_it_says_so() -> None:
+    served = app()
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(served), base_url="http://localhost") as http:
+        refused = await http.get("/whoami", headers=WITH_KEY)
+    assert (refused.status_code, refused.json()["error"]["type"]) == (503, "NotServing")

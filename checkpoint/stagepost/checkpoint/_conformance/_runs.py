@@ -154,6 +154,14 @@ async def check_one_runner_at_a_time(store: CheckpointStore) -> None:
         equal(await store.heartbeat(owner), promised=False)
 
 
+async def check_a_probe_leaves_everything_as_it_is(store: CheckpointStore) -> None:
+    """It writes, and nobody owns or loses anything by that."""
+    owner = await store.join("a")
+    await store.probe()
+    equal(await store.heartbeat(owner), promised=True)
+    await store.leave(owner)
+
+
 async def check_a_store_that_works_tells_of_no_failure(store: CheckpointStore) -> None:
     """Whoever waits for one waits on, also behind a refusal."""
     with refuses(RunNotFound):
@@ -174,5 +182,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     check_find_finds_the_runs_below_one,
     check_find_finds_keys_and_times,
     check_one_runner_at_a_time,
+    check_a_probe_leaves_everything_as_it_is,
     check_a_store_that_works_tells_of_no_failure,
 )

@@ -99,6 +99,10 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
         """Say that an owner lives."""
         return await self._inner.heartbeat(owner)
 
+    async def probe(self) -> None:
+        """See that the store takes writes."""
+        await self._inner.probe()
+
     async def acquire(self, owner: Owner, *, after: str | None = None, limit: int = 100) -> Page[RunInfo]:
         """Running runs that no living owner has."""
         return self._infos(await self._inner.acquire(owner, after=after, limit=limit))

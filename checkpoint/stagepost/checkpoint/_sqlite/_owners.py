@@ -30,6 +30,10 @@ _VOID = "UPDATE runs SET epoch = epoch + 1, heard = news - 1 WHERE owner = ? AND
 _FIRST_CLAIM: Final = 2  # epoch
 _LIVING = "SELECT name FROM owners WHERE NOT dead"
 _JOIN = "INSERT INTO owners (name, expires_at) VALUES (?, ?) RETURNING id"
+_PROBE = (
+    "INSERT INTO owners (name, dead) VALUES ('probe', 1) RETURNING id"  # an update that changes nothing writes nothing
+)
+_PROBED = "DELETE FROM owners WHERE id = ?"
 _BEAT = "UPDATE owners SET expires_at = ? WHERE id = ? AND NOT dead"
 _LIVES = "SELECT 1 FROM owners WHERE id = ? AND NOT dead"
 _NAME = "SELECT name FROM owners WHERE id = ?"
@@ -118,6 +122,11 @@ def check_lives(connection: sqlite3.Connection, owner: Owner) -> None:
     """
     if connection.execute(_LIVES, (owner.id,)).fetchone() is None:
         raise OwnerExpired(owner.name)
+
+
+def probe(connection: sqlite3.Connection) -> None:
+    """Write something, and take it back."""
+    connection.execute(_PROBED, connection.execute(_PROBE).fetchone())
 
 
 def beat(connection: sqlite3.Connection, owner: Owner, expires_at: int | None) -> bool:

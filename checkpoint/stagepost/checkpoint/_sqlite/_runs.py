@@ -125,6 +125,10 @@ class SqlRuns(SqlInbox, Scheduling):
             return owner.id in self._joined
         return await self._burying(partial(owners.beat, owner=owner, expires_at=self._expiry()))
 
+    async def probe(self) -> None:
+        """See that the store takes writes."""
+        await self._write(owners.probe, patient=False)
+
     async def acquire(self, owner: Owner, *, after: str | None = None, limit: int = 100) -> Page[RunInfo]:
         """Running runs that no living owner has."""
         if self._ttl is None:

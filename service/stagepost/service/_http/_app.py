@@ -1,23 +1,30 @@
 """The application: routes over a runner, with all that surrounds them."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from secrets import token_bytes
 from typing import TypeAlias
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import BaseRoute, Route
 
 from stagepost.workflows import Runner
 
 from .._keys._key import Key
 from .._keys._keyring import Keyring
-from ._errors import http_error
-from ._identity import Identity
+from .._keys._logins import Logins
+from ._errors import passed_on
+from ._health import Health, HealthCheck
+from ._inside import Inside
 from ._lifespan import Source, opened
 from ._limits import RequestLimits
 from ._outside import Outside
+from ._runs._routes import run_routes
+from ._service import Service
 from ._serving import Serving
 
 Lifespan: TypeAlias = Callable[[Serving], AbstractAsyncContextManager[object]]
@@ -30,6 +37,12 @@ def create_app(
     limits: RequestLimits | None = None,
     routes: Sequence[BaseRoute] = (),
     lifespan: Lifespan | None = None,
+    pages: Mapping[str, Path] | None = None,
+    hosts: Iterable[str] = (),
+    origins: Iterable[str] = (),
+    login_secret: str | bytes | None = None,
+    checks: Iterable[HealthCheck] = (),
+    has_docs: bool = True,
 ) -> Starlette:
     """Make the application that serves the runs of a runner over HTTP.
 
@@ -40,40 +53,104 @@ def create_app(
         keys: Who may ask for what. Without any, only requests from this machine are accepted, and they may do
             everything.
         limits: How much a caller may ask for.
-        routes: Further routes; they use `serving` and `caller`.
+        routes: Routes beside those of runs; they use `serving` and `caller`.
         lifespan: Entered with what is served once the runner is open, and left before it.
+        pages: Folders of pages by name, see `page`; an empty mapping for the page to log in alone. None for no pages.
+        hosts: The names by which the service is asked for, such as ``"runs.example.com"``; requests for others are
+            refused. By default any, if there are keys.
+        origins: Pages of these sites may ask, with a key: ``"https://app.example.com"``. By default none (CORS).
+        login_secret: Signs the cookies of logins, so that they outlive the process. By default a random one.
+        checks: What ``GET /health`` tries beside the store.
+        has_docs: Whether ``GET /openapi.json`` describes the routes.
 
     Raises:
         InvalidKey: Two keys have one name.
+        ValueError: A limit, an origin or a folder of pages is none, or two checks have one name.
     """
-    limits = limits or RequestLimits()
-    state = _State(Serving.of(source, limits) if isinstance(source, Runner) else None)
+    keyring, allowed = Keyring(keys), _origins(origins)
+    service = Service(
+        keyring,
+        Logins(keyring, secret=_bytes(login_secret)),
+        limits or RequestLimits(),
+        hosts=frozenset(host.lower() for host in hosts),
+        origins=allowed,
+    )
+    if isinstance(source, Runner):
+        service.serving = Serving.of(source, service.limits)
+    app = Starlette(
+        routes=[
+            Route("/health", Health(checks).answer),
+            *_run_routes(has_docs=has_docs),
+            *routes,
+            *_page_routes(service, pages),
+        ],
+        middleware=[Middleware(Outside), *_cors(allowed), Middleware(Inside, service=service)],
+        exception_handlers={HTTPException: passed_on},
+        lifespan=_living(service, source, lifespan),
+    )
+    app.router.redirect_slashes = False  # it would redirect to whatever host is asked for
+    return app
 
+
+def _living(
+    service: Service, source: Source, lifespan: Lifespan | None
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def living(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             runner = await stack.enter_async_context(opened(source))
-            served = Serving.of(runner, limits)
+            served = Serving.of(runner, service.limits)
             if lifespan is not None:
                 await stack.enter_async_context(lifespan(served))
-            state.serving = served
-            stack.callback(state.end)
+            service.serving = served
+            stack.callback(service.end)
             yield
 
-    return Starlette(
-        routes=routes,
-        middleware=[Middleware(Outside, identity=Identity(Keyring(keys)), serving=lambda: state.serving)],
-        exception_handlers={HTTPException: http_error},
-        lifespan=living,
-    )
+    return living
 
 
-class _State:
-    """What is served at a time."""
+def _run_routes(*, has_docs: bool) -> Sequence[BaseRoute]:
+    return [each for each in run_routes() if has_docs or not (isinstance(each, Route) and each.path == "/openapi.json")]
 
-    def __init__(self, serving: Serving | None) -> None:
-        self.serving = serving
 
-    def end(self) -> None:
-        """Nothing is served any more."""
-        self.serving = None
+def _page_routes(service: Service, folders: Mapping[str, Path] | None) -> Sequence[BaseRoute]:
+    if folders is None:
+        return ()
+    from ._pages._login import LoginPages  # noqa: PLC0415  # needs jinja2
+    from ._pages._pages import Pages  # noqa: PLC0415
+
+    service.pages = pages = Pages(folders)
+    return [*LoginPages(service.keys, service.logins, service.rates, pages).routes(), *pages.routes()]
+
+
+def _cors(origins: frozenset[str]) -> Sequence[Middleware]:
+    if not origins:
+        return ()
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=sorted(origins),
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-API-Key"],
+            expose_headers=["Retry-After", "X-Request-ID"],
+        )
+    ]
+
+
+def _origins(origins: Iterable[str]) -> frozenset[str]:
+    found = frozenset(origins)
+    for origin in found:
+        scheme, _, rest = origin.partition("://")
+        if scheme not in ("http", "https") or not rest or "/" in rest or "*" in rest:
+            raise ValueError(
+                f"origins={origin!r}: give scheme and host, such as https://app.example.com, without a path"
+            )
+    return found
+
+
+def _bytes(secret: str | bytes | None) -> bytes:
+    if secret is None:
+        return token_bytes(32)
+    if len(secret) < 32:  # noqa: PLR2004  # what a signature by SHA-256 takes
+        raise ValueError("login_secret= is too short: give at least 32 random characters")
+    return secret.encode() if isinstance(secret, str) else secret

@@ -1,6 +1,7 @@
 """Which status each error has over HTTP, and the form in which it is told."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final
@@ -9,17 +10,25 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from stagepost._dataclasses import dataclass
 from stagepost.agents.errors import AgentError
 from stagepost.checkpoint.errors import CheckpointError
 from stagepost.hub.errors import HubError
 from stagepost.workflows.errors import WorkflowError
 
-from ..errors import InvalidBody, ServiceError
+from ..errors import Detail, InvalidBody, ServiceError
 
 KNOWN: Final = (AgentError, CheckpointError, HubError, WorkflowError, ServiceError)
 
 _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
-    HTTPStatus.BAD_REQUEST: ("InvalidCursor", "InvalidEventId", "InvalidName"),
+    HTTPStatus.BAD_REQUEST: (
+        "CursorRefused",
+        "InputRefused",
+        "InvalidCursor",
+        "InvalidEventId",
+        "InvalidName",
+        "MalformedRequest",
+    ),
     HTTPStatus.UNAUTHORIZED: ("KeyRequired",),
     HTTPStatus.FORBIDDEN: ("RequestRefused", "ScopeRequired"),
     HTTPStatus.NOT_FOUND: (
@@ -32,6 +41,7 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
         "WaitNotFound",
         "WorkflowNotFound",
     ),
+    HTTPStatus.REQUEST_TIMEOUT: ("BodyTooSlow",),
     HTTPStatus.CONFLICT: (
         "AlreadyAnswered",
         "CancelRequested",
@@ -66,6 +76,7 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
     HTTPStatus.SERVICE_UNAVAILABLE: (
         "NotServing",
         "RunnerNotOpen",
+        "RunnerStopped",
         "StoreClosed",
         "StoreLocked",
         "StoreLost",
@@ -86,40 +97,73 @@ def status_of(error: BaseException) -> HTTPStatus | None:
     return next((STATUSES[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in STATUSES), None)
 
 
-def answered(error: BaseException) -> Response | None:
-    """The answer that tells of an error; None of one that nobody expects, whose text may have insides."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of an error.
+
+    Attributes:
+        status: Its status.
+        kind: Its class, or the name of the status.
+        message: What is wrong.
+        hint: What to do about it.
+        details: What is wrong in which field of a body.
+        reference: Where the log has more of it.
+        headers: Headers of the answer.
+    """
+
+    status: int
+    kind: str
+    message: str
+    hint: str | None = None
+    details: Sequence[Detail] = ()
+    reference: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> Response:
+        """The answer for programs."""
+        told: dict[str, Any] = {"type": self.kind, "message": self.message}
+        if self.hint is not None:
+            told["hint"] = self.hint
+        if self.details:
+            told["details"] = [{"field": each.field, "message": each.message} for each in self.details]
+        if self.reference is not None:
+            told["reference"] = self.reference
+        return JSONResponse({"error": told}, self.status, headers=dict(self.headers))
+
+
+def told(error: BaseException) -> Told | None:
+    """What is told of an error; None of one that nobody expects, whose text may have insides."""
+    if isinstance(error, HTTPException):
+        kind = HTTPStatus(error.status_code).phrase.title().replace(" ", "").replace("-", "")
+        return Told(error.status_code, kind, error.detail, headers=error.headers or {})
     status = status_of(error)
     if status is None:
         return None
     kind = type(error).__name__
-    message = "The store cannot be used now" if kind in _HIDDEN else str(error)
-    told: dict[str, Any] = {"type": kind, "message": message}
-    if isinstance(error, ServiceError) and error.hint is not None:
-        told["hint"] = error.hint
-    if isinstance(error, InvalidBody) and error.details:
-        told["details"] = [{"field": detail.field, "message": detail.message} for detail in error.details]
-    return JSONResponse({"error": told}, status, headers=dict(_headers(error, status)))
+    return Told(
+        status,
+        kind,
+        "The store cannot be used now" if kind in _HIDDEN else str(error),
+        error.hint if isinstance(error, ServiceError) else None,
+        error.details if isinstance(error, InvalidBody) else (),
+        headers=dict(_headers(error, status)),
+    )
 
 
-def unexpected(reference: str) -> Response:
-    """The answer to a failure that nobody expects: nothing of it but where the log has it."""
-    told = {"type": "InternalServerError", "message": "Internal server error", "reference": reference}
-    return JSONResponse({"error": told}, HTTPStatus.INTERNAL_SERVER_ERROR)
+def unexpected(reference: str) -> Told:
+    """What is told of a failure that nobody expects: nothing but where the log has it."""
+    return Told(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalServerError", "Internal server error", reference=reference)
 
 
-async def http_error(_request: Request, error: Exception) -> Response:
-    """The answer to what Starlette raises: no such route, a method that it does not take, a refusal of a route."""
-    if not isinstance(error, HTTPException):
-        raise error
-    kind = HTTPStatus(error.status_code).phrase.title().replace(" ", "")
-    told = {"type": kind, "message": error.detail}
-    return JSONResponse({"error": told}, error.status_code, headers=error.headers)
+async def passed_on(_request: Request, error: Exception) -> Response:
+    """Let what Starlette raises be answered with all other errors."""
+    raise error
 
 
 def _headers(error: BaseException, status: HTTPStatus) -> Iterator[tuple[str, str]]:
     if status == HTTPStatus.UNAUTHORIZED:
         yield "WWW-Authenticate", 'Bearer realm="stagepost"'
-    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+    if status in (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_TIMEOUT):
         yield "Connection", "close"  # else a server reads what is left of it
     retry_after = getattr(error, "retry_after", None)
     if isinstance(retry_after, int):

@@ -1,16 +1,47 @@
-"""What surrounds each request: its id, its entry in the log, what is known of it, and what becomes of failures."""
+"""What surrounds each request: its id, its entry in the log, and headers of the answer that browsers obey."""
 
-from collections.abc import Callable
+import re
+from http import HTTPStatus
 from secrets import token_hex
+from time import perf_counter
+from typing import Final
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stagepost.hub import get_logger
 
-from ._errors import answered, unexpected
-from ._identity import Identity
-from ._serving import ASKED, Asked, Serving
+from ._serving import ASKED, Asked
+
+REQUEST_ID: Final = "stagepost.request_id"  # in the scope of a request
+_GIVEN: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_LONGEST: Final = 300  # of a path in the log
+CONTENT_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+_HEADERS: Final = (
+    ("Content-Security-Policy", CONTENT_POLICY),
+    ("X-Content-Type-Options", "nosniff"),
+    ("X-Frame-Options", "DENY"),
+    ("Referrer-Policy", "same-origin"),  # with no-referrer, forms would be sent with Origin: null
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
+    ("Cache-Control", "no-store"),
+)
+
+
+class AnswerCut(Exception):
+    """An answer has failed that had begun; its connection is closed. The log has the reason under the reference.
+
+    Attributes:
+        reference: The id of the request.
+    """
+
+    def __init__(self, reference: str) -> None:
+        self.reference = reference
+        super().__init__(f"request {reference}: the answer could not be completed")
 
 
 class Outside:
@@ -18,39 +49,54 @@ class Outside:
 
     Args:
         app: What answers.
-        identity: Finds out who asks.
-        serving: What is served, as far as it is.
     """
 
-    def __init__(self, app: ASGIApp, *, identity: Identity, serving: Callable[[], Serving | None]) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._identity = identity
-        self._serving = serving
-        self._log = get_logger("service")
+        self._log = get_logger("service.access")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers, client = Headers(scope=scope), scope.get("client")
-        request_id, started = token_hex(8), False
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = given if _GIVEN.fullmatch(given) else token_hex(8)
+        scope[REQUEST_ID] = request_id
+        status, began = 0, perf_counter()
 
-        async def begun(message: Message) -> None:
-            nonlocal started
-            started = True
+        async def completed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                _complete(MutableHeaders(scope=message), request_id, is_secure=scope.get("scheme") == "https")
             await send(message)
 
         try:
-            caller = self._identity.caller(headers)
-            address = client[0] if client else "unknown"
-            scope[ASKED] = Asked(self._serving(), caller, address, request_id)
-            await self._app(scope, receive, begun)
-        except Exception as error:
-            answer = answered(error)
-            if answer is None:
-                self._log.exception("request failed", reference=request_id)
-                answer = unexpected(request_id)
-            if started:
-                raise
-            await answer(scope, receive, send)
+            await self._app(scope, receive, completed)
+        finally:
+            self._note(scope, status, perf_counter() - began)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        asked = scope.get(ASKED)
+        who = asked.caller.name if isinstance(asked, Asked) and asked.caller is not None else None
+        client = scope.get("client")
+        level = self._log.warning if status >= HTTPStatus.INTERNAL_SERVER_ERROR else self._log.info
+        level(
+            "request",
+            method=scope["method"],
+            path=ascii(scope["path"])[1:-1][:_LONGEST],  # without the query, which may have what nobody is to read
+            status=status or None,
+            seconds=round(seconds, 4),
+            caller=who,
+            address=client[0] if client else None,
+            request_id=scope[REQUEST_ID],
+        )
+
+
+def _complete(headers: MutableHeaders, request_id: str, *, is_secure: bool) -> None:
+    headers["X-Request-ID"] = request_id
+    for name, value in _HEADERS:
+        headers.setdefault(name, value)
+    if is_secure:
+        headers.setdefault("Strict-Transport-Security", "max-age=31536000")

@@ -10,6 +10,7 @@ from stagepost.workflows import Runner
 
 from .._keys._caller import Caller
 from .._keys._key import Scope
+from .._verbs._verbs import Verbs
 from ..errors import KeyRequired, NotServing
 from ._limits import RequestLimits
 from ._streams import OpenStreams
@@ -33,6 +34,11 @@ class Serving:
     limits: RequestLimits
     streams: OpenStreams
 
+    @property
+    def verbs(self) -> Verbs:
+        """What anybody may do with its runs."""
+        return Verbs(self.runner, self.tasks)
+
     @classmethod
     def of(cls, runner: Runner, limits: RequestLimits) -> "Serving":
         """With a runner."""
@@ -46,14 +52,18 @@ class Asked:
     Attributes:
         serving: What it is asked of; None before the application has started.
         caller: Who asks; None without a valid key.
-        address: From where.
+        has_login: Whether that is known from the login of a page.
+        address: From where; of IPv6, the network.
         request_id: Its id, also in the answer's header ``X-Request-ID`` and in the log.
+        pages: What makes pages; None if the application has none.
     """
 
     serving: Serving | None
     caller: Caller | None
+    has_login: bool
     address: str
     request_id: str
+    pages: object | None = None
 
     @property
     def who(self) -> str:

@@ -14,7 +14,7 @@ from ..errors import InvalidKey
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _PREFIX: Final = "sp_"  # by which scanners for leaked secrets, and people, know one
-_SHORTEST: Final = 8
+_SHORTEST: Final = 16
 _LONGEST: Final = 512
 
 
@@ -69,7 +69,7 @@ class Key:
         """The key with a secret that exists already, such as one from the environment.
 
         Raises:
-            InvalidKey: The secret has less than 8 or more than 512 characters, or some that no header can carry; or
+            InvalidKey: The secret has less than 16 or more than 512 characters, or some that no header can carry; or
                 the name or a scope is none.
         """
         if not (

@@ -1,0 +1,1 @@
+"""Pages: templates, their files, and logging in to see them."""

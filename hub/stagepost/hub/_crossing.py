@@ -125,9 +125,11 @@ class Crossings:
     def _begin(self, crossing: _Crossing, what: str) -> None:
         if crossing.future.done():
             return
+        work = self._run(crossing, what)
         try:
-            self._spawn(crossing.context, partial(self._run, crossing, what), "stagepost call from a thread")
+            self._spawn(crossing.context, lambda: work, "stagepost call from a thread")
         except RuntimeError:  # the task group has ended, the hub will have in a moment
+            work.close()
             crossing.refuse(HubStopped(what, self._hub))
 
     async def _run(self, crossing: _Crossing, what: str) -> None:

@@ -21,7 +21,14 @@ from ..errors import Detail, InvalidBody, ServiceError
 KNOWN: Final = (AgentError, CheckpointError, HubError, WorkflowError, ServiceError)
 
 _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
-    HTTPStatus.BAD_REQUEST: ("CursorRefused", "InputRefused", "InvalidCursor", "InvalidName", "MalformedRequest"),
+    HTTPStatus.BAD_REQUEST: (
+        "CursorRefused",
+        "InputRefused",
+        "InvalidCursor",
+        "InvalidEventId",
+        "InvalidName",
+        "MalformedRequest",
+    ),
     HTTPStatus.UNAUTHORIZED: ("KeyRequired",),
     HTTPStatus.FORBIDDEN: ("RequestRefused", "ScopeRequired"),
     HTTPStatus.NOT_FOUND: (
@@ -48,6 +55,7 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
         "RunNotEnded",
         "RunNotOpen",
         "RunOwned",
+        "SessionBusy",
         "TaskFinished",
         "TaskNotFinished",
         "UnknownWorkflow",
@@ -59,10 +67,12 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
         "InvalidBody",
         "InvalidDecision",
         "InvalidRequest",
+        "KeyReused",
         "LabelRefused",
         "NotAnAgent",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: ("TooManyRequests", "TooManyStreams"),
+    HTTPStatus.INTERNAL_SERVER_ERROR: ("TurnFailed",),
     HTTPStatus.SERVICE_UNAVAILABLE: (
         "NotServing",
         "RunnerNotOpen",

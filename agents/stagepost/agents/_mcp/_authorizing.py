@@ -36,12 +36,14 @@ class AuthorizationBegun:
         url: The address of the authorization server that the browser is to go to; None if there are tokens already.
         state: Names the attempt.
         browser: What the browser has to bring back with the callback.
+        server: Name of the MCP server.
         is_secure: Whether the callback comes over https.
     """
 
     url: str | None
     state: str = ""
     browser: str = ""
+    server: str = ""
     is_secure: bool = True
 
 
@@ -134,7 +136,7 @@ class Authorizations:
         )
         await self._tokens.put(f"attempt/{digest(state)}", attempt.model_dump_json(), within=_ATTEMPT)
         is_secure = ticket.redirect_uri.startswith("https:")
-        return AuthorizationBegun(outgoing.url, state, browser, is_secure)
+        return AuthorizationBegun(outgoing.url, state, browser, ticket.server, is_secure)
 
     async def finish(self, said: Mapping[str, str], browser: str) -> AuthorizationEnded:
         """What has come of an attempt. Each has one callback.

@@ -37,9 +37,11 @@ ASK = call("authorize_vault")
 WORK = (ASK, call("echo", text="hi"))
 
 
-def server(authority: Authority, tokens: TokenStore, callback: str = CALLBACK, **options: Any) -> McpServer:
+def server(
+    authority: Authority, tokens: TokenStore, callback: str = CALLBACK, name: str = "vault", **options: Any
+) -> McpServer:
     auth = AuthorizationCode(callback, tokens, **options)
-    return McpServer.http(f"{authority.base}/mcp", name="vault", auth=auth, connect_timeout=20)
+    return McpServer.http(f"{authority.base}/mcp", name=name, auth=auth, connect_timeout=20)
 
 
 def clerk(vault: McpServer, work: Sequence[ToolCall] | Model) -> Agent[str]:
@@ -109,12 +111,13 @@ async def office(
     app_keys: Sequence[Key] = (),
     clock: Callable[[], float] = time.time,
     callback: str = CALLBACK,
+    name: str = "vault",
     **options: Any,
 ) -> AsyncIterator[Office]:
     """A service over a store, as long as a process lives."""
     store = SqliteStore(folder / "runs.db")
     tokens = StoredTokens(store, keys=keys, clock=clock)
-    agent = clerk(server(authority, tokens, callback, **(auth or {})), work)
+    agent = clerk(server(authority, tokens, callback, name, **(auth or {})), work)
     runner = Runner(store, workflows=[agent])
     app = create_app(runner, routes=oauth_routes(tokens), keys=app_keys, **options)
     async with (

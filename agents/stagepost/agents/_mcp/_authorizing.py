@@ -181,7 +181,7 @@ class Authorizations:
         return None if is_again else await self._tokens.get(f"client/{_place(ticket)}")
 
     async def _is_granted(self, ticket: Ticket) -> bool:
-        grant = await grant_for(self._tokens, ticket.url, ticket.client_id)
+        grant = await grant_for(self._tokens, ticket.account)
         return grant is not None and grant.granted_at >= ticket.asked_at
 
     async def _finished(self, attempt: Attempt, said: Mapping[str, str]) -> AuthorizationEnded:
@@ -195,7 +195,7 @@ class Authorizations:
         tokens = await sdk.exchange(attempt, code)
         now = self._clock()
         grant = Grant(tokens=tokens, known=attempt.known, granted_at=now)
-        await keep_grant(self._tokens, ticket.url, ticket.client_id, grant)
+        await keep_grant(self._tokens, ticket.account, grant)
         return AuthorizationEnded(attempt.ticket_id, ticket.server, "granted", attempt.by)
 
 

@@ -99,9 +99,9 @@ class _Routes:
         return RedirectResponse(f"{root}/oauth/{page}", HTTPStatus.SEE_OTHER)
 
     async def _is_meant(self, ticket_id: str, ended: AuthorizationEnded) -> bool:
-        if ended.outcome == "refused":
-            return ticket_id == ended.ticket_id
-        return await self._authorizations.is_answered(ticket_id)
+        if ticket_id == ended.ticket_id:
+            return True
+        return ended.outcome == "granted" and await self._authorizations.is_answered(ticket_id)
 
 
 def _cookie(state: str, *, is_secure: bool) -> str:

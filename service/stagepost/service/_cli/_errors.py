@@ -85,7 +85,7 @@ def code_of(error: BaseException) -> Exit:
     return Exit.FOUND
 
 
-_ROOTS = frozenset({"AgentError", "CheckpointError", "HubError", "WorkflowError"})
+_ROOTS = frozenset({"AgentError", "CheckpointError", "HubError", "ServiceError", "WorkflowError"})
 _OPTIONS = {
     "effects='again'": "--effects again",
     "effects='keep'": "--effects keep",
@@ -108,11 +108,14 @@ _KINDS = {
     Exit.NO_STORE: frozenset(
         {"BackupFailed", "NotAStore", "StoreNotReadable", "StoreNotWritable", "SqliteTooOld", "StoreLost"}
     ),
-    Exit.USAGE: frozenset({"DefinitionError", "ExtraMissing", "InvalidName", "LabelRefused"}),
+    Exit.USAGE: frozenset(
+        {"DefinitionError", "ExtraMissing", "InvalidKey", "InvalidName", "InvalidSettings", "LabelRefused"}
+    ),
     Exit.REFUSED: frozenset(
         {
             "AlreadyAnswered",
             "CancelRequested",
+            "CannotListen",
             "CannotStore",
             "ConversationOver",
             "EffectError",

@@ -205,7 +205,7 @@ async def test_a_worker_is_approved_through_the_routes_of_runs() -> None:
             while not (waits := (await client.get("/waits")).json()["waits"]):  # noqa: ASYNC110  # over HTTP there is no event
                 await anyio.sleep(0.01)
         assert (await client.get(f"/chat/{session}")).json()["turns"][0]["status"] == "waiting"
-        wait = waits[0]["id"].replace("#", "%23").replace("/", "%2F")
+        wait = waits[0]["wait_id"].replace("#", "%23").replace("/", "%2F")
         answered = await client.post(f"/waits/{wait}", json={"allow": True})
         assert answered.status_code in (200, 204), answered.text
     assert answers[0].json()["worker_details"][0]["status"] == "ok"

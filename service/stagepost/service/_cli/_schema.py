@@ -36,6 +36,7 @@ OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
         "runs cancel": (Done,),
         "runs resume": (WatchEvent,),
         "runs fork": (WatchEvent,),
+        "runs retry": (WatchEvent,),
         "runs delete": (Done,),
         "schedules ls": (ScheduleList,),
         "schedules pause": (Done,),
@@ -49,7 +50,9 @@ OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
         "keys new": (KeyMade,),
     }
 )
-LINES: Final = frozenset({"runs watch", "runs resume", "runs fork", "chat"})  # write one JSON object per line
+LINES: Final = frozenset(
+    {"runs watch", "runs resume", "runs fork", "runs retry", "chat"}
+)  # write one JSON object per line
 _ERROR: Final[type[BaseModel]] = CommandFailed
 
 

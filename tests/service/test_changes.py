@@ -62,7 +62,7 @@ def look(
 def told(before: Look | None, now: Look) -> list[str]:
     out = StringIO()
     for event in changes(before, now):
-        tell(event, Screen(as_json=False, out=out))
+        tell(Screen(as_json=False, out=out), event)
     return [line.split("  ", 1)[1] for line in out.getvalue().splitlines()]
 
 
@@ -139,7 +139,7 @@ def test_all_of_a_run_is_shown() -> None:
         "  key            order-1",
         "  attempts       3",
         "  fork of        q at 4",
-        "  file owned by  process 7 on here",
+        "  owned by  process 7 on here",
         "  no \\x1b place",
         "  parts  1 of 2 done, 1 failed",
         "  parts[0]  at x",

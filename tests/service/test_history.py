@@ -10,6 +10,7 @@ from tests.service.conftest import Command
 from stagepost.checkpoint import ChildRun, HappeningKind, RunStatus, WaitKind
 from stagepost.service._cli._history import _lines
 from stagepost.service._cli._screen import Screen
+from stagepost.service._wire._history import HistoryPage
 from stagepost.workflows import (
     AskedArrow,
     AttemptEntry,
@@ -111,4 +112,4 @@ def test_decisions_retries_and_children_are_told_below_their_step() -> None:
 
 def text_of(entry: HistoryEntry) -> str:
     found = RunHistory(run_id="r", workflow="w", version=1, status=RunStatus.RUNNING, is_complete=True, items=(entry,))
-    return "\n".join(line.plain for line in _lines(found, Screen(as_json=False)))
+    return "\n".join(line.plain for line in _lines(HistoryPage.model_validate(found.to_dict()), Screen(as_json=False)))

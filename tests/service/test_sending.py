@@ -3,13 +3,10 @@
 import json
 from pathlib import Path
 
-import anyio
 import pytest
 from tests.service.conftest import APP, Command
 
-from stagepost.checkpoint import SqliteStore
-from stagepost.service._cli._sending import as_asked
-from stagepost.workflows import Inbox, PendingWait
+from stagepost.service._verbs._deciding import as_asked
 
 
 def status(command: Command, file: Path, run_id: str) -> str:
@@ -27,7 +24,14 @@ def test_an_answer_reaches_the_owner_of_the_file(command: Command, owned: Path) 
 
 def test_an_answer_without_an_owner_waits_for_the_next_one(command: Command, file: Path) -> None:
     result = command("runs", "answer", "digest-1", "true", "-f", file, "--app", APP, "--json")
-    assert json.loads(result.stdout) == {"action": "answered", "id": "digest-1/approval", "owner": None, "is_new": True}
+    assert json.loads(result.stdout) == {
+        "action": "answered",
+        "id": "digest-1/approval",
+        "owner": None,
+        "is_new": True,
+        "next_due": None,
+        "checked": True,
+    }
     assert status(command, file, "digest-1") == "running"
 
 
@@ -88,15 +92,8 @@ def test_word_of_an_effect_needs_one_way_or_the_other(command: Command, file: Pa
     assert command("runs", "settle", "digest-1", "charge", "--retry", "-f", file).exit_code == 3
 
 
-def test_an_answer_to_an_external_tool_is_sent_with_its_kind(file: Path) -> None:
-    async def waits() -> PendingWait:
-        async with SqliteStore.inbox(file) as store:
-            return (await Inbox(store).waits("digest-1"))[0]
-
-    from dataclasses import replace
-
-    wait = anyio.run(waits)
-    assert as_asked(wait, True) is True
-    asked = replace(wait, shown={"agent": "a", "tool": "t", "schema": {}})
+def test_an_answer_to_an_external_tool_is_sent_with_its_kind() -> None:
+    assert as_asked({"draft": "a text"}, True) is True
+    asked = {"agent": "a", "tool": "t", "schema": {}}
     assert as_asked(asked, 3) == {"kind": "answer", "value": 3}
     assert as_asked(asked, {"kind": "refuse"}) == {"kind": "refuse"}

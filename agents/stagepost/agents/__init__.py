@@ -22,7 +22,19 @@ from ._delegation._conversations import Conversation, Exchange
 from ._delegation._handoff import Handoff, HandoffFilter, handoff
 from ._delegation._result import AgentResult
 from ._loop._session import Approve
-from ._mcp import ClientCredentials, McpConnections, McpOptions, McpServer
+from ._mcp import (
+    AuthorizationBegun,
+    AuthorizationCode,
+    AuthorizationEnded,
+    Authorizations,
+    ClientCredentials,
+    McpConnections,
+    McpOptions,
+    McpServer,
+    MemoryTokenStore,
+    StoredTokens,
+    TokenStore,
+)
 from ._memory._entry import MemoryEntry
 from ._memory._memories import Memories
 from ._memory._memory import Memory, MemoryAction
@@ -118,6 +130,7 @@ from .errors import (
     AnswerCut,
     AnswerTooLong,
     AsyncioRequired,
+    AuthorizationFailed,
     BudgetExceeded,
     CallNotInDoubt,
     ChainedFailure,
@@ -201,6 +214,11 @@ __all__ = [
     "AssistantMessage",
     "AsyncioRequired",
     "Audio",
+    "AuthorizationBegun",
+    "AuthorizationCode",
+    "AuthorizationEnded",
+    "AuthorizationFailed",
+    "Authorizations",
     "BaseTracingProvider",
     "Budget",
     "BudgetExceeded",
@@ -272,6 +290,7 @@ __all__ = [
     "Memory",
     "MemoryAction",
     "MemoryEntry",
+    "MemoryTokenStore",
     "MemoryUnavailable",
     "MessageSaid",
     "Model",
@@ -335,6 +354,7 @@ __all__ = [
     "Span",
     "SpanEvent",
     "Starting",
+    "StoredTokens",
     "StreamNotOver",
     "StreamPart",
     "Summarize",
@@ -352,6 +372,7 @@ __all__ = [
     "Token",
     "TokenArrived",
     "TokenKind",
+    "TokenStore",
     "Tool",
     "ToolCall",
     "ToolCalled",

@@ -62,6 +62,7 @@
     │   ├── AnswerTooLong               its answer reached the token limit
     │   ├── UnsupportedPart             it cannot take a picture, a sound or a file of the request
     │   └── UnsupportedTool             its provider does not take one of the provider tools
+    ├── AuthorizationFailed         a person could not authorize this process at a server
     ├── InvalidServer(ValueError)   an MCP server is described wrongly
     └── McpError                    something is wrong with an MCP server
         ├── McpUnavailable(ConnectionError)  it cannot be reached or understood
@@ -73,7 +74,15 @@ from collections.abc import Sequence
 
 from ._errors._context import CompactionFailed, ContextTooLong, InvalidCompaction
 from ._errors._handoff import HandoffFailed
-from ._errors._mcp import InvalidServer, McpCallFailed, McpCallLost, McpError, McpUnavailable, ToolClash
+from ._errors._mcp import (
+    AuthorizationFailed,
+    InvalidServer,
+    McpCallFailed,
+    McpCallLost,
+    McpError,
+    McpUnavailable,
+    ToolClash,
+)
 from ._errors._memory import MemoryUnavailable
 from ._errors._model import (
     AllModelsFailed,
@@ -128,6 +137,7 @@ __all__ = [
     "AnswerCut",
     "AnswerTooLong",
     "AsyncioRequired",
+    "AuthorizationFailed",
     "BudgetExceeded",
     "CallNotInDoubt",
     "ChainedFailure",

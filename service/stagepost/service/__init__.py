@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from ._http._app import create_app
     from ._http._bodies import read_json
+    from ._http._health import HealthCheck, model_check
     from ._http._limits import RequestLimits
+    from ._http._oauth import oauth_routes
     from ._http._pages._pages import page
     from ._http._serving import Serving, caller, serving
     from ._http._streams import EventStream
@@ -20,13 +22,16 @@ if TYPE_CHECKING:
 __all__ = [
     "Caller",
     "EventStream",
+    "HealthCheck",
     "Key",
     "RequestLimits",
     "Scope",
     "Serving",
     "caller",
     "create_app",
+    "model_check",
     "new_key",
+    "oauth_routes",
     "page",
     "parse_keys",
     "read_json",
@@ -37,13 +42,16 @@ _WHERE: Final = MappingProxyType(
     {
         "Caller": "_keys._caller",
         "EventStream": "_http._streams",
+        "HealthCheck": "_http._health",
         "Key": "_keys._key",
         "RequestLimits": "_http._limits",
         "Scope": "_keys._key",
         "Serving": "_http._serving",
         "caller": "_http._serving",
         "create_app": "_http._app",
+        "model_check": "_http._health",
         "new_key": "_keys._key",
+        "oauth_routes": "_http._oauth",
         "page": "_http._pages._pages",
         "parse_keys": "_keys._key",
         "read_json": "_http._bodies",

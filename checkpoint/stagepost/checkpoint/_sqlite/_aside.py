@@ -23,6 +23,7 @@ from ._verifying import Verifying
 
 T = TypeVar("T")
 _HERE = Query("SELECT 1 FROM meta", ())
+_DATA_VERSION = Query("PRAGMA data_version", ())
 
 
 class Aside(Reading):
@@ -31,6 +32,17 @@ class Aside(Reading):
     @abstractmethod
     def _file(self) -> tuple[Path, Path]:
         """The file without symbolic links, and the absolute path that it was asked for by."""
+
+    async def data_version(self) -> int:
+        """A number that changes with each commit to the file: as long as it is the same, nothing has to be read again.
+
+        Only numbers of one opening of the file can be compared.
+
+        Raises:
+            StoreLost: The file was deleted, moved or replaced.
+        """
+        ((version,),) = await self._read(_DATA_VERSION)
+        return int(version)
 
     async def backup(
         self, path: str | PathLike[str], progress: Progress | None = None, *, overwrite: bool = False

@@ -1,5 +1,6 @@
 """Opening a store's file: to read it, to write beside its owner, or as its owner."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,10 @@ from ._options import DEFAULT_FILE, FILE_VARIABLE
 
 def chosen(file: Path | None) -> Path:
     """The file that a command works on."""
-    return file or DEFAULT_FILE
+    if file is not None:
+        return file
+    named = os.environ.get(FILE_VARIABLE)
+    return Path(named) if named else DEFAULT_FILE
 
 
 def reading(file: Path | None) -> AbstractAsyncContextManager[StoreReader]:
@@ -76,7 +80,10 @@ def check_free(path: Path, action: str) -> None:
 
 def owned_by(path: Path, holder: str, action: str) -> Refused:
     """Why something is refused on the file of a living owner: the one place that says what to do instead."""
-    return Refused(f"{path} is owned by {holder}: only its owner can {action}; stop that process, and try again")
+    return Refused(
+        f"{path} is owned by {holder}: only its owner can {action}; if it serves runs over HTTP, "
+        "ask it with --url URL, else stop that process, and try again"
+    )
 
 
 def owner_of(file: Path | None) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import typer
 
-from ._errors import causes, code_of, worded
+from ._errors import NotWritten, causes, code_of, name_of, worded
 from ._exits import Exit
 
 if TYPE_CHECKING:
@@ -37,8 +37,11 @@ def act(job: Job, *, json: bool, debug: bool) -> None:
         code = _run(job, screen, debug=debug)
         screen.flush()
     except BrokenPipeError:  # whoever reads has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         code = Exit.OK
+    except NotWritten as error:
+        _drop_output()
+        code = _told(error, screen)
     raise typer.Exit(code)
 
 
@@ -53,6 +56,9 @@ def _run(job: Job, screen: "Screen", *, debug: bool) -> Exit:
         errors = list(causes(raised))
         if any(isinstance(error, BrokenPipeError) for error in errors):
             raise BrokenPipeError from raised
+        for error in errors:
+            if isinstance(error, NotWritten):
+                raise error from raised
         if any(isinstance(error, KeyboardInterrupt) for error in errors):
             return Exit.INTERRUPTED
         if debug:
@@ -60,9 +66,14 @@ def _run(job: Job, screen: "Screen", *, debug: bool) -> Exit:
         return _told(errors[0], screen)
 
 
+def _drop_output() -> None:
+    """What is still to be written goes nowhere, so that the end of the process does not fail with it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _told(error: BaseException, screen: "Screen") -> Exit:
     """Say what an error means, in one sentence."""
-    code, kind = code_of(error), type(error).__name__
+    code, kind = code_of(error), name_of(error)
     text = worded(error)
     if code is Exit.DEFECT:
         text = f"the command has failed with {kind}: {text} (--debug shows where)"

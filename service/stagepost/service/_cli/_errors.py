@@ -34,6 +34,12 @@ class Refused(CommandError):
     code = Exit.REFUSED
 
 
+class NotWritten(CommandError):
+    """What was found cannot be written where it is to go."""
+
+    code = Exit.NOT_WRITTEN
+
+
 class NoStore(CommandError):
     """The file is not one that the command can work with."""
 
@@ -77,6 +83,8 @@ def code_of(error: BaseException) -> Exit:
     if isinstance(error, CommandError):
         return error.code
     kinds = {kind.__name__ for kind in type(error).__mro__}  # the layers take their time to import
+    if "ServiceRefused" in kinds:
+        return _code_of_refusal(error)
     if not kinds & _ROOTS:
         return Exit.DEFECT
     for code, names in _KINDS.items():
@@ -85,7 +93,31 @@ def code_of(error: BaseException) -> Exit:
     return Exit.FOUND
 
 
-_ROOTS = frozenset({"AgentError", "CheckpointError", "HubError", "WorkflowError"})
+def name_of(error: BaseException) -> str:
+    """The class of an error, also of one that a service has told."""
+    return str(getattr(error, "kind", None) or type(error).__name__)
+
+
+def _code_of_refusal(error: BaseException) -> Exit:
+    """The exit code of what a service has refused: that of its error with a file, or that of the status."""
+    kind, status = name_of(error), getattr(error, "status", 0)
+    found = next((code for code, names in _KINDS.items() if kind in names), None)
+    return found or _STATUSES.get(status, Exit.FOUND)
+
+
+_STATUSES = {
+    400: Exit.USAGE,
+    401: Exit.REFUSED,
+    403: Exit.REFUSED,
+    404: Exit.NOT_FOUND,
+    409: Exit.REFUSED,
+    410: Exit.REFUSED,
+    413: Exit.REFUSED,
+    422: Exit.USAGE,
+    429: Exit.REFUSED,
+    503: Exit.NO_STORE,
+}
+_ROOTS = frozenset({"AgentError", "CheckpointError", "ClientError", "HubError", "ServiceError", "WorkflowError"})
 _OPTIONS = {
     "effects='again'": "--effects again",
     "effects='keep'": "--effects keep",
@@ -106,13 +138,24 @@ _KINDS = {
         }
     ),
     Exit.NO_STORE: frozenset(
-        {"BackupFailed", "NotAStore", "StoreNotReadable", "StoreNotWritable", "SqliteTooOld", "StoreLost"}
+        {
+            "BackupFailed",
+            "NotAStore",
+            "ServiceUnreachable",
+            "StoreNotReadable",
+            "StoreNotWritable",
+            "SqliteTooOld",
+            "StoreLost",
+        }
     ),
-    Exit.USAGE: frozenset({"DefinitionError", "ExtraMissing", "InvalidName", "LabelRefused"}),
+    Exit.USAGE: frozenset(
+        {"DefinitionError", "ExtraMissing", "InvalidKey", "InvalidName", "InvalidSettings", "LabelRefused"}
+    ),
     Exit.REFUSED: frozenset(
         {
             "AlreadyAnswered",
             "CancelRequested",
+            "CannotListen",
             "CannotStore",
             "ConversationOver",
             "EffectError",

@@ -1,72 +1,25 @@
-"""Following a run by reading it now and then: ``runs watch``, and the progress of runs that a command goes on with."""
+"""``runs watch``, and how what becomes of a run is shown."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Final
+from functools import partial
 
-import anyio
 from rich.text import Text
 
-from stagepost.checkpoint import RunStatus, SqliteInbox, SqliteStore
+from stagepost.checkpoint import RunStatus
 
-from .._verbs._changes import Look, changes
-from .._verbs._watching import look
 from .._wire._watched import WatchEvent
-from ._access import beside, owner_of
 from ._exits import Exit
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, STATUSES, WAITS, WORKS, plain
 from ._texts import one_line
 from ._times import local
+from ._where import Where
 
-_PAUSE: Final = 0.2  # seconds between two looks
 
-
-async def watched(file: Path | None, run_id: str, screen: Screen, *, until_settled: bool) -> Exit:
+async def watched(where: Where, run_id: str, screen: Screen, *, until_settled: bool) -> Exit:
     """Show what becomes of a run until it has ended, or waits if that is enough."""
-
-    def is_over(status: RunStatus) -> bool:
-        return not status.is_open or (until_settled and status is RunStatus.WAITING)
-
-    async with beside(file) as store:
-        info = await store.info(run_id)
-        if info.status is RunStatus.RUNNING and owner_of(file) is None:
-            screen.hint("nobody owns the file: nothing becomes of the run before a process does")
-        status = await follow(store, run_id, screen, is_over, anyio.Event())
+    async with where.opened(screen.hint) as target:
+        status = await target.watch(run_id, partial(tell, screen), until_settled=until_settled)
     return code_of_status(status)
-
-
-async def follow(
-    store: SqliteInbox | SqliteStore,
-    run_id: str,
-    screen: Screen,
-    is_over: Callable[[RunStatus], bool],
-    over: anyio.Event,
-) -> RunStatus:
-    """Show what becomes of a run.
-
-    Args:
-        store: Where it is read.
-        run_id: The run.
-        screen: Where it is shown.
-        is_over: Whether it is not followed any more, by its status.
-        over: Ends it as well, after one more look.
-
-    Returns:
-        Its status in the end.
-    """
-    before: Look | None = None
-    while True:
-        is_last = over.is_set()
-        seen = await look(store, run_id)
-        for event in changes(before, seen):
-            tell(event, screen)
-        status = seen.snapshot.run.status
-        if is_last or is_over(status):
-            return status
-        before = seen
-        with anyio.move_on_after(_PAUSE):
-            await over.wait()
 
 
 def code_of_status(status: RunStatus) -> Exit:
@@ -76,7 +29,7 @@ def code_of_status(status: RunStatus) -> Exit:
     return Exit.WAITING if status.is_open else Exit.FOUND
 
 
-def tell(event: WatchEvent, screen: Screen) -> None:
+def tell(screen: Screen, event: WatchEvent) -> None:
     """Show one thing that has changed."""
     if screen.as_json:
         screen.json(event, indent=None)

@@ -1,44 +1,30 @@
 """``runs history``: what has happened to a run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import partial
-from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 
-from stagepost.workflows import (
-    AttemptEntry,
-    ChildEntry,
-    DecisionEntry,
-    FrameEntry,
-    HistoryEntry,
-    ItemsEntry,
-    KeyChange,
-    RunEntry,
-    RunHistory,
-    WaitEntry,
-    read_history,
-)
-
-from .._wire._history import HistoryPage
-from ._access import reading
+from .._wire._history import HistoryPage, HistoryRow
 from ._exits import Exit
 from ._layout import Column, cut, lines
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, STATUSES, WAITS, WORKS, plain
 from ._times import local, took
 from ._values import compact
+from ._where import Where
 
 _VALUE = 120  # characters of a value that are shown with a change
 _OUTCOMES = {"ok": GOOD, "failed": BAD, "waiting": WAITS, "cancelled": DIM}
 
 
-async def told(file: Path | None, run_id: str, after: int | None, limit: int, screen: Screen) -> Exit:
+async def told(where: Where, run_id: str, after: int | None, limit: int, screen: Screen) -> Exit:
     """Show a page of what has happened to a run."""
-    async with reading(file) as reader:
-        found = await read_history(reader, run_id, after=after, limit=limit)
-    screen.show(HistoryPage.model_validate(found.to_dict()), partial(_lines, found))
+    async with where.opened(screen.hint) as target:
+        found = await target.history(run_id, after=after, limit=limit)
+    screen.show(found, partial(_lines, found))
     if not found.is_complete:
         screen.hint(
             "the run keeps no history: this is what is still known of it (start runs with keep='all' to have it)"
@@ -48,8 +34,8 @@ async def told(file: Path | None, run_id: str, after: int | None, limit: int, sc
     return Exit.OK
 
 
-def _lines(found: RunHistory, screen: Screen) -> Iterable[Text]:
-    entries: Sequence[HistoryEntry] = (*found.items, *found.under_way)
+def _lines(found: HistoryPage, screen: Screen) -> Iterable[Text]:
+    entries = (*found.items, *found.under_way)
     if not entries:
         yield Text("nothing is known", DIM)
     now = screen.now
@@ -66,82 +52,89 @@ def _lines(found: RunHistory, screen: Screen) -> Iterable[Text]:
             yield from (cut(Text("    ").append_text(each), screen.width) for each in _details(entry, now))
 
 
-def _where(entry: HistoryEntry) -> str:
-    match entry:
-        case AttemptEntry() | ItemsEntry() | WaitEntry() | ChildEntry():
-            visits = f"#{'.'.join(map(str, entry.visits))}" if any(entry.visits) else ""
-            return f"{entry.path}{visits}"
-        case FrameEntry():
-            return entry.path or "the run"
-    return "the run"
+def _of(entry: HistoryRow, name: str) -> Any:
+    """A field that entries of its type have."""
+    return (entry.model_extra or {}).get(name)
 
 
-def _what(entry: HistoryEntry) -> Text:
-    match entry:
-        case RunEntry():
-            text = Text(entry.what, STATUSES.get(entry.what, ""))
-        case AttemptEntry():
+def _where(entry: HistoryRow) -> str:
+    if entry.type in ("attempt", "items", "wait", "child"):
+        visits = _of(entry, "visits") or ()
+        return f"{_of(entry, 'path')}#{'.'.join(map(str, visits))}" if any(visits) else str(_of(entry, "path"))
+    return (_of(entry, "path") or "the run") if entry.type == "frame" else "the run"
+
+
+def _what(entry: HistoryRow) -> Text:
+    match entry.type:
+        case "run":
+            text = Text(_of(entry, "what"), STATUSES.get(_of(entry, "what"), ""))
+        case "attempt":
             text = _attempted(entry)
-        case ItemsEntry():
-            text = Text(f"{entry.count} items")
-        case WaitEntry(status="open"):
+        case "items":
+            text = Text(f"{_of(entry, 'count')} items")
+        case "wait" if _of(entry, "status") == "open":
             text = Text(f"asks for {_asked(entry)}", WAITS)
-        case WaitEntry():
-            text = plain(f"{entry.status} by {entry.by}" if entry.by else entry.status)
-        case ChildEntry():
-            text = plain(f"has started {entry.child.run_id}")
-        case FrameEntry():
-            text = plain("at its end" if entry.next is None else f"goes on at {entry.next}")
+        case "wait":
+            by = _of(entry, "by")
+            text = plain(f"{_of(entry, 'status')} by {by}" if by else _of(entry, "status"))
+        case "child":
+            text = plain(f"has started {_of(entry, 'child')['run_id']}")
+        case "frame":
+            place = _of(entry, "next")
+            text = plain("at its end" if place is None else f"goes on at {place}")
         case _:
             text = Text(entry.type)
     return text
 
 
-def _attempted(entry: AttemptEntry) -> Text:
-    again = f", attempt {entry.attempt}" if (entry.attempt or 1) > 1 else ""
-    if entry.outcome is None:
+def _attempted(entry: HistoryRow) -> Text:
+    attempt, outcome = _of(entry, "attempt") or 1, _of(entry, "outcome")
+    again = f", attempt {attempt}" if attempt > 1 else ""
+    if outcome is None:
         return Text(f"under way{again}", WORKS)
-    return Text.assemble((entry.outcome.value, _OUTCOMES.get(entry.outcome.value, "")), (again, DIM))
+    return Text.assemble((outcome, _OUTCOMES.get(outcome, "")), (again, DIM))
 
 
-def _asked(entry: WaitEntry) -> str:
-    kinds = {"answer": "an answer", "timer": "some time", "effect": f"word of {entry.name}"}
-    return kinds.get(entry.kind.value, f"{entry.kind.value} {entry.name}")
+def _asked(entry: HistoryRow) -> str:
+    kind, name = _of(entry, "kind"), _of(entry, "name")
+    kinds = {"answer": "an answer", "timer": "some time", "effect": f"word of {name}"}
+    return kinds.get(kind, f"{kind} {name}")
 
 
-def _took(entry: HistoryEntry) -> str:
-    return took(entry.seconds) if isinstance(entry, AttemptEntry) and entry.seconds is not None else ""
+def _took(entry: HistoryRow) -> str:
+    begun, ended = _of(entry, "begun"), _of(entry, "ended")
+    if entry.type != "attempt" or begun is None or ended is None:
+        return ""
+    return took((datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds())
 
 
-def _details(entry: HistoryEntry, now: datetime) -> Iterable[Text]:
-    error = getattr(entry, "error", None)
-    if error:
+def _details(entry: HistoryRow, now: datetime) -> Iterable[Text]:
+    if error := _of(entry, "error"):
         yield plain(error, BAD)
-    if isinstance(entry, WaitEntry) and entry.status == "answered":
-        yield Text(compact(entry.answer, _VALUE), DIM)
-    if isinstance(entry, AttemptEntry):
-        for retry in entry.retries:
-            yield plain(f"{local(retry.at, now)} try {retry.attempt} failed: {retry.error}", BAD)
-        for decision in entry.decisions:
-            yield plain(_decided(decision), DIM)
-        for child in entry.children:
-            yield plain(f"has started {child.run_id}: {child.status.value}", DIM)
-    if isinstance(entry, RunEntry | AttemptEntry | FrameEntry):
-        for change in entry.changes:
-            yield plain(_changed(change), DIM)
+    if entry.type == "wait" and _of(entry, "status") == "answered":
+        yield Text(compact(_of(entry, "answer"), _VALUE), DIM)
+    for retry in _of(entry, "retries") or ():
+        at = local(datetime.fromisoformat(retry["at"]), now)
+        yield plain(f"{at} try {retry['attempt']} failed: {retry['error']}", BAD)
+    for decision in _of(entry, "decisions") or ():
+        yield plain(_decided(decision), DIM)
+    for child in _of(entry, "children") or ():
+        yield plain(f"has started {child['run_id']}: {child['status']}", DIM)
+    for change in _of(entry, "changes") or ():
+        yield plain(_changed(change), DIM)
 
 
-def _decided(decision: DecisionEntry) -> str:
-    asked = "".join(f", {each.when or 'always'}: {'yes' if each.says else 'no'}" for each in decision.asked)
-    if decision.failed:
-        return f"{decision.path} has no way on{asked}"
-    if decision.route is not None:
-        return f"{decision.path} takes {decision.route}, of {', '.join(decision.routes)}"
-    return f"{decision.path} → {decision.to or 'the end'}{asked}"
+def _decided(decision: Mapping[str, Any]) -> str:
+    asked = "".join(f", {each['when'] or 'always'}: {'yes' if each['says'] else 'no'}" for each in decision["asked"])
+    if decision["failed"]:
+        return f"{decision['path']} has no way on{asked}"
+    if decision["route"] is not None:
+        return f"{decision['path']} takes {decision['route']}, of {', '.join(decision['routes'])}"
+    return f"{decision['path']} → {decision['to'] or 'the end'}{asked}"
 
 
-def _changed(change: KeyChange) -> str:
-    if change.added is not None:
-        return f"{change.key} + {change.added}"
-    value = change.after.to_dict()
-    return f"{change.key} = {compact(value['value'], _VALUE) if 'value' in value else '(large)'}"
+def _changed(change: Mapping[str, Any]) -> str:
+    if change["added"] is not None:
+        return f"{change['key']} + {change['added']}"
+    after = change["after"]
+    return f"{change['key']} = {'(large)' if after.get('not_read') else compact(after['value'], _VALUE)}"

@@ -4,19 +4,16 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 from rich.text import Text
 
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CountBy, RunFilters, RunStatus, WaitKind
-from stagepost.workflows import Inbox
 
-from .._wire._made import run_page, wait_rows
+from .._wire._asked import read_labels as labels_of
 from .._wire._runs import RunCounts, RunPage, RunRow
-from .._wire._waits import WaitList, WaitRow
-from ._access import beside, reading
-from ._errors import UsageError, misuse
+from .._wire._waits import WaitRow
+from ._errors import UsageError
 from ._exits import Exit
 from ._layout import Column, cut, lines
 from ._screen import Screen
@@ -24,6 +21,7 @@ from ._styles import BAD, DIM, plain, status_text
 from ._texts import shortened
 from ._times import age, local, took
 from ._values import compact
+from ._where import Where
 
 _WIDE = 100  # columns from which on there is room for labels and durations
 _OPEN = "open"
@@ -34,7 +32,6 @@ class Wanted:
     """Which runs are asked for; see `stagepost.checkpoint.RunFilters`.
 
     Attributes:
-        file: The store's file.
         statuses: Names of statuses; ``open`` for all that have not ended.
         workflow: Only those of this workflow.
         labels: Only those with these labels.
@@ -45,7 +42,6 @@ class Wanted:
         ended_until: Only those that have ended before.
     """
 
-    file: Path | None
     statuses: Sequence[str] = ()
     workflow: str | None = None
     labels: Sequence[str] = ()
@@ -90,27 +86,26 @@ class Place:
     oldest_first: bool = False
 
 
-async def listed(wanted: Wanted, place: Place, screen: Screen) -> Exit:
+async def listed(where: Where, wanted: Wanted, place: Place, screen: Screen) -> Exit:
     """Show a page of runs."""
     if place.after is not None and place.before is not None:
         raise UsageError("give --after or --before, and not both")
-    async with reading(wanted.file) as reader:
-        with misuse():
-            page = await reader.find(
-                newest_first=not place.oldest_first,
-                after=place.after,
-                before=place.before,
-                limit=place.limit,
-                **wanted.filters(),
-            )
-    found = run_page(page)
+    filters = wanted.filters()
+    async with where.opened(screen.hint) as target:
+        found = await target.list(
+            filters,
+            newest_first=not place.oldest_first,
+            after=place.after,
+            before=place.before,
+            limit=place.limit,
+        )
     screen.show(found, partial(_run_lines, found))
     if found.next is not None:
         screen.hint(f"more: --after {shlex.quote(found.next)}")
     return Exit.FOUND if found.damaged else Exit.OK
 
 
-async def counted(wanted: Wanted, by: str, screen: Screen) -> Exit:
+async def counted(where: Where, wanted: Wanted, by: str, screen: Screen) -> Exit:
     """Say how many runs there are."""
     way: CountBy
     match by:
@@ -118,9 +113,9 @@ async def counted(wanted: Wanted, by: str, screen: Screen) -> Exit:
             way = by
         case _:
             raise UsageError(f"--counts {by}: give status or workflow")
-    async with reading(wanted.file) as reader:
-        counts = await reader.count(by=way, **wanted.filters())
-    found = RunCounts(total=counts.total, by=way, counts=dict(counts.by))
+    filters = wanted.filters()
+    async with where.opened(screen.hint) as target:
+        found = await target.count(filters, by=way)
     screen.show(found, partial(_count_lines, found))
     return Exit.OK
 
@@ -133,13 +128,12 @@ def _count_lines(found: RunCounts, screen: Screen) -> Iterable[Text]:
     return lines(columns, screen.width)[1:]
 
 
-async def waited(file: Path | None, run_id: str | None, kind: str | None, screen: Screen) -> Exit:
+async def waited(where: Where, run_id: str | None, kind: str | None, screen: Screen) -> Exit:
     """Show what runs wait for."""
     if kind is not None and kind not in list(WaitKind):
         raise UsageError(f"there is no kind {kind!r}: give {', '.join(WaitKind)}")
-    async with beside(file) as store:
-        waits = await Inbox(store).waits(run_id, kind=None if kind is None else WaitKind(kind))
-    found = WaitList(waits=list(wait_rows(waits)))
+    async with where.opened(screen.hint) as target:
+        found = await target.waits(run_id, kind=None if kind is None else WaitKind(kind))
     screen.show(found, partial(wait_lines, found.waits))
     return Exit.OK
 
@@ -170,7 +164,7 @@ def read_labels(given: Sequence[str]) -> Mapping[str, str]:
     for label in given:
         if not label.partition("=")[0] or "=" not in label:
             raise UsageError(f"--label {label!r} is not of the form NAME=VALUE")
-    return {name: value for name, _, value in (label.partition("=") for label in given)}
+    return labels_of(given)
 
 
 def _run_lines(found: RunPage, screen: Screen) -> Iterable[Text]:

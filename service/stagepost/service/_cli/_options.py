@@ -6,11 +6,21 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 FILE_VARIABLE: Final = "STAGEPOST_FILE"
+URL_VARIABLE: Final = "STAGEPOST_URL"
+KEY_VARIABLE: Final = "STAGEPOST_KEY"
 DEFAULT_FILE: Final = Path("runs.db")
 
 FileOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--file", "-f", envvar=FILE_VARIABLE, metavar="FILE", help="The store's file; runs.db by default."),
+    typer.Option("--file", "-f", metavar="FILE", help=f"The store's file; by default ${FILE_VARIABLE}, or runs.db."),
+]
+UrlOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--url", metavar="URL", help=f"A service instead of a file; by default ${URL_VARIABLE}."),
+]
+KeyFileOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--key-file", metavar="FILE", help=f"Has the key for the service; by default ${KEY_VARIABLE} is it."),
 ]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, as `stagepost schema` describes it.")]
 DebugOption: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

@@ -4,55 +4,45 @@ import shlex
 from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 from rich.text import Text
 
-from stagepost.workflows import pause_schedule, read_schedules
-
 from .._wire._done import Done
-from .._wire._made import schedule_row
 from .._wire._schedules import ScheduleList, ScheduleRow
-from ._access import owning, reading
-from ._errors import misuse
 from ._exits import Exit
 from ._layout import Column, cut, lines
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, WAITS, plain
 from ._times import age, full, took
+from ._where import Where
 
 
-async def listed(file: Path | None, after: str | None, limit: int, screen: Screen) -> Exit:
+async def listed(where: Where, after: str | None, limit: int, screen: Screen) -> Exit:
     """Show the schedules of a store."""
-    async with reading(file) as reader:
-        with misuse():
-            page = await read_schedules(reader, after=after, limit=limit)
-    found = ScheduleList(schedules=[schedule_row(each) for each in page.items], next=page.next)
+    async with where.opened(screen.hint) as target:
+        found = await target.schedules(after=after, limit=limit)
     screen.show(found, partial(_lines, found))
     if found.next is not None:
         screen.hint(f"more: --after {shlex.quote(found.next)}")
     return Exit.OK
 
 
-async def paused(file: Path | None, key: str, screen: Screen) -> Exit:
+async def paused(where: Where, key: str, screen: Screen) -> Exit:
     """Start no runs of a schedule until it is resumed."""
-    async with owning(file, "pause a schedule") as store:
-        await pause_schedule(store, key)
-    return _done(screen, "paused", key)
+    async with where.opened(screen.hint) as target:
+        return _told(screen, await target.pause_schedule(key))
 
 
-async def resumed(file: Path | None, key: str, screen: Screen) -> Exit:
+async def resumed(where: Where, key: str, screen: Screen) -> Exit:
     """Start runs of a schedule again, from its next time on."""
-    async with owning(file, "resume a schedule") as store:
-        schedule = await pause_schedule(store, key, paused=False)
-    return _done(screen, "resumed", key, schedule.next_due)
+    async with where.opened(screen.hint) as target:
+        return _told(screen, await target.resume_schedule(key))
 
 
-async def deleted(file: Path | None, key: str, screen: Screen) -> Exit:
+async def deleted(where: Where, key: str, screen: Screen) -> Exit:
     """Forget a schedule."""
-    async with owning(file, "delete a schedule") as store:
-        await store.delete_schedule(key)
-    return _done(screen, "deleted", key)
+    async with where.opened(screen.hint) as target:
+        return _told(screen, await target.delete_schedule(key))
 
 
 def _lines(found: ScheduleList, screen: Screen) -> Iterable[Text]:
@@ -85,10 +75,11 @@ def _next(row: ScheduleRow, now: datetime) -> Text:
     return Text("never" if row.next_due is None else age(row.next_due, now), DIM)
 
 
-def _done(screen: Screen, action: str, key: str, next_due: datetime | None = None) -> Exit:
+def _told(screen: Screen, done: Done) -> Exit:
     def render(_: Screen) -> Iterable[Text]:
-        text = Text.assemble((action, GOOD), " ", plain(key))
+        text = Text.assemble((done.action, GOOD), " ", plain(done.id))
+        next_due = done.next_due
         yield text if next_due is None else text.append(f": next run {full(next_due, screen.now)}", DIM)
 
-    screen.show(Done(action=action, id=key, owner=None), render)
+    screen.show(done, render)
     return Exit.OK

@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from .._wire._done import Done
 from .._wire._history import HistoryPage
+from .._wire._keys import KeyMade
 from .._wire._run import RunShown
 from .._wire._runs import RunCounts, RunPage
 from .._wire._schedules import ScheduleList
@@ -35,6 +36,7 @@ OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
         "runs cancel": (Done,),
         "runs resume": (WatchEvent,),
         "runs fork": (WatchEvent,),
+        "runs retry": (WatchEvent,),
         "runs delete": (Done,),
         "schedules ls": (ScheduleList,),
         "schedules pause": (Done,),
@@ -45,9 +47,12 @@ OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
         "verify": (VerifyFound,),
         "doctor": (DoctorReport,),
         "chat": (ChatEvent,),
+        "keys new": (KeyMade,),
     }
 )
-LINES: Final = frozenset({"runs watch", "runs resume", "runs fork", "chat"})  # write one JSON object per line
+LINES: Final = frozenset(
+    {"runs watch", "runs resume", "runs fork", "runs retry", "chat"}
+)  # write one JSON object per line
 _ERROR: Final[type[BaseModel]] = CommandFailed
 
 

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from .._wire._terminal import CommandFailed
+from ._errors import NotWritten
 from ._exits import Exit
 from ._texts import clean, clean_json
 
@@ -63,12 +65,14 @@ class Screen:
 
     def line(self, text: Text | str = "", style: str = "") -> None:
         """Write a line; a longer one than the terminal is wide goes on in the next."""
-        self._out.print(Text(clean(text), style) if isinstance(text, str) else text, soft_wrap=True)
+        with _writing():
+            self._out.print(Text(clean(text), style) if isinstance(text, str) else text, soft_wrap=True)
 
     def piece(self, text: str, style: str = "") -> None:
         """Write a part of a line at once."""
-        self._out.print(Text(clean(text), style), end="", soft_wrap=True)
-        self._out.file.flush()
+        with _writing():
+            self._out.print(Text(clean(text), style), end="", soft_wrap=True)
+            self._out.file.flush()
 
     def pieces(self, *parts: tuple[str, str]) -> None:
         """Write a line of texts with their styles."""
@@ -89,12 +93,30 @@ class Screen:
 
     def flush(self) -> None:
         """See that all is written."""
-        self._out.file.flush()
+        with _writing():
+            self._out.file.flush()
 
     @staticmethod
     def _write(console: Console, text: str) -> None:
-        console.file.write(text)
-        console.file.flush()
+        with _writing():
+            console.file.write(text)
+            console.file.flush()
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Write to where output goes.
+
+    Raises:
+        NotWritten: That fails.
+        BrokenPipeError: Nobody reads any more.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise NotWritten(f"the output cannot be written: {error.strerror or error}") from error
 
 
 class _Console(Console):

@@ -1,41 +1,23 @@
-"""What is written beside the owner of a file: answers, signals, words about effects, cancellations."""
+"""``runs answer``, ``signal``, ``settle``, ``cancel``: what is written for the owner of runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import SqliteInbox, WaitKind
-from stagepost.workflows import Inbox, PendingWait
+from stagepost.checkpoint import WaitKind
 
+from .._wire._asked import verdict
 from .._wire._done import Done
-from ._access import beside, owner_of
-from ._definitions import load
-from ._errors import NotFound, UsageError, misuse
+from .._wire._waits import WaitRow
+from ._errors import NotFound, UsageError
 from ._exits import Exit
 from ._given import Given
 from ._screen import Screen
 from ._styles import DIM, GOOD, plain
-
-
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """What all that is sent has.
-
-    Attributes:
-        file: The store's file.
-        app: What gives the workflows that values are checked against; None: the owner checks them.
-    """
-
-    file: Path | None
-    app: str | None = None
-
-    def inbox(self, store: SqliteInbox) -> Inbox:
-        """Where it is sent to."""
-        return Inbox(store) if self.app is None else load(self.app, "check it").inbox(store, self.file)
+from ._where import Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,44 +41,30 @@ class Verdict:
         if (given.text is not None) + self.allow + (self.deny is not None) != 1:
             raise UsageError("give one of these: a value, --allow, --deny REASON")
         if self.allow:
-            return {"kind": "allow"}
-        return given.read() if self.deny is None else {"kind": "deny", "reason": self.deny}
+            return verdict(None)
+        return given.read() if self.deny is None else verdict(self.deny)
 
 
-async def answered(
-    sender: Sender, wait: str, screen: Screen, *, given: Given, verdict: Verdict, by: str | None
-) -> Exit:
+async def answered(where: Where, wait: str, screen: Screen, *, given: Given, said: Verdict) -> Exit:
     """Answer a wait, or the only one that a run has for an answer."""
-    value = verdict.value(given)
-    async with beside(sender.file) as store:
-        inbox = sender.inbox(store)
-        waits = await inbox.waits(wait.partition("/")[0], kind=WaitKind.ANSWER)
-        asked = next((each for each in waits if each.id == wait), None)
-        if asked is None and "/" not in wait:
-            asked = _only(waits, wait)
-        wait_id = wait if asked is None else asked.id
-        await inbox.answer(wait_id, value if asked is None else as_asked(asked, value), by=by)
-    return _done(screen, sender.file, "answered", wait_id)
+    value = said.value(given)
+    async with where.opened(screen.hint) as target:
+        is_run = "/" not in wait
+        wait_id = _only((await target.waits(wait, kind=WaitKind.ANSWER)).waits, wait) if is_run else wait
+        done = await target.answer(wait_id, value)
+    return _told(screen, done)
 
 
-def as_asked(wait: PendingWait, value: Any) -> Any:
-    """A value as whoever asks takes it: calls of an agent's external tools take it with its kind."""
-    if not (isinstance(wait.shown, Mapping) and {"agent", "tool", "schema"} <= wait.shown.keys()):
-        return value
-    is_whole = isinstance(value, Mapping) and value.get("kind") in ("answer", "refuse", "dismiss")
-    return value if is_whole else {"kind": "answer", "value": value}
-
-
-async def signalled(sender: Sender, run_id: str, name: str, screen: Screen, *, given: Given, dedup: str | None) -> Exit:
+async def signalled(where: Where, run_id: str, name: str, screen: Screen, *, given: Given, dedup: str | None) -> Exit:
     """Send a signal."""
     value = given.read()
-    async with beside(sender.file) as store:
-        is_new = await sender.inbox(store).signal(run_id, name, value, dedup=dedup)
-    return _done(screen, sender.file, "signalled", run_id, is_new=is_new)
+    async with where.opened(screen.hint) as target:
+        done = await target.signal(run_id, name, value, dedup=dedup)
+    return _told(screen, done)
 
 
 async def settled(
-    sender: Sender, run_id: str, key: str, screen: Screen, *, given: Given, place: str | None, retry: bool
+    where: Where, run_id: str, key: str, screen: Screen, *, given: Given, place: str | None, retry: bool
 ) -> Exit:
     """Say what became of an effect in doubt."""
     if (given.text is not None) is retry:
@@ -104,20 +72,19 @@ async def settled(
             "give --value with what the effect returned (null for nothing), or --retry if it has not happened"
         )
     value = given.read()
-    async with beside(sender.file) as store:
-        with misuse():
-            await sender.inbox(store).settle(run_id, key, value=value, retry=retry, place=place)
-    return _done(screen, sender.file, "settled", run_id)
+    async with where.opened(screen.hint) as target:
+        done = await target.settle(run_id, key, value=value, retry=retry, place=place)
+    return _told(screen, done)
 
 
-async def cancelled(file: Path | None, run_id: str, screen: Screen) -> Exit:
+async def cancelled(where: Where, run_id: str, screen: Screen) -> Exit:
     """Request the end of a run, which its owner commits."""
-    async with beside(file) as store:
-        await store.cancel(run_id)
-    return _done(screen, file, "cancel_requested", run_id)
+    async with where.opened(screen.hint) as target:
+        done = await target.cancel(run_id)
+    return _told(screen, done)
 
 
-def _only(waits: Sequence[PendingWait], run_id: str) -> PendingWait:
+def _only(waits: Sequence[WaitRow], run_id: str) -> str:
     """The wait of a run for an answer.
 
     Raises:
@@ -128,20 +95,22 @@ def _only(waits: Sequence[PendingWait], run_id: str) -> PendingWait:
         raise NotFound(f"run {run_id!r} waits for no answer: `stagepost runs waits {run_id}` shows what it waits for")
     if len(waits) > 1:
         raise UsageError(
-            f"run {run_id!r} waits for several answers, give one of {', '.join(wait.id for wait in waits)}"
+            f"run {run_id!r} waits for several answers, give one of {', '.join(wait.wait_id for wait in waits)}"
         )
-    return waits[0]
+    return waits[0].wait_id
 
 
-def _done(screen: Screen, file: Path | None, action: str, name: str, *, is_new: bool = True) -> Exit:
+def _told(screen: Screen, done: Done) -> Exit:
     """Say what was written, and who hears of it."""
-    found = Done(action=action, id=name, owner=owner_of(file), is_new=is_new)
-    screen.show(found, partial(_done_lines, found))
+    screen.show(done, partial(_done_lines, done))
     return Exit.OK
 
 
 def _done_lines(found: Done, _: Screen) -> list[Text]:
     text = Text.assemble((found.action.replace("_", " "), GOOD), " ", plain(found.id))
     hears = f"{found.owner} hears of it now" if found.owner else "nobody owns the file: its next owner hears of it"
+    if not found.checked:
+        run_id = found.id.partition("/")[0]
+        hears += f", and drops it if it does not fit; `stagepost runs waits {run_id}` says so"
     text.append(f": {hears}" if found.is_new else ": it was sent before, so nothing has changed", DIM)
     return [text]

@@ -3,16 +3,11 @@
 from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 from rich.text import Text
 
-from stagepost.workflows import Inbox
-
-from .._wire._made import run_shown
 from .._wire._run import RunShown
 from .._wire._runs import RunRow
-from ._access import beside, owner_of
 from ._exits import Exit
 from ._listing import wait_lines
 from ._screen import Screen
@@ -20,18 +15,15 @@ from ._styles import BAD, DIM, WAITS, plain, status_text
 from ._texts import clean
 from ._times import full, took
 from ._values import compact, tree
+from ._where import Where
 
-_SIGNALS = 100
 _INPUT = 2_000  # characters of what a run was started with
 
 
-async def shown(file: Path | None, run_id: str, screen: Screen) -> Exit:
+async def shown(where: Where, run_id: str, screen: Screen) -> Exit:
     """Show a run."""
-    async with beside(file) as store:
-        snapshot = await store.load(run_id)
-        waits = await Inbox(store).waits(run_id) if snapshot.run.status.is_open else ()
-        signals = (await store.signals(run_id, limit=_SIGNALS)).items
-    found = run_shown(snapshot, waits, signals, owner_of(file))
+    async with where.opened(screen.hint) as target:
+        found = await target.get(run_id)
     screen.show(found, partial(_lines, found))
     return Exit.OK
 
@@ -56,6 +48,9 @@ def _lines(found: RunShown, screen: Screen) -> Iterable[Text]:
     if found.state:
         yield from _section("State")
         yield from tree(found.state)
+    if found.output is not None:
+        yield from _section("Output")
+        yield from tree(found.output)
     if found.traceback:
         yield from _section("Traceback")
         yield from (Text(f"  {line}", DIM) for line in clean(found.traceback).rstrip().split("\n"))
@@ -75,7 +70,7 @@ def _facts(found: RunShown, now: datetime) -> Iterable[Text]:
         ("input", compact(found.input, _INPUT)),
         ("goes on at", "" if found.next is None else found.next),
         ("attempts", str(run.attempts) if run.attempts > 1 else ""),
-        ("file owned by", found.owner or ""),
+        ("owned by", found.owner or ""),
     ]
     shown_facts = [(name, value) for name, value in facts if value]
     width = max(len(name) for name, _ in shown_facts)

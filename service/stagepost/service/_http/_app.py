@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 
 from stagepost.workflows import Runner
 
@@ -18,9 +18,11 @@ from .._keys._key import Key
 from .._keys._keyring import Keyring
 from .._keys._logins import Logins
 from ._errors import passed_on
+from ._health import Health, HealthCheck
 from ._inside import Inside
 from ._lifespan import Source, opened
 from ._limits import RequestLimits
+from ._origins import checked_origin
 from ._outside import Outside
 from ._runs._routes import run_routes
 from ._service import Service
@@ -40,6 +42,8 @@ def create_app(
     hosts: Iterable[str] = (),
     origins: Iterable[str] = (),
     login_secret: str | bytes | None = None,
+    checks: Iterable[HealthCheck] = (),
+    has_docs: bool = True,
 ) -> Starlette:
     """Make the application that serves the runs of a runner over HTTP.
 
@@ -57,12 +61,14 @@ def create_app(
             refused. By default any, if there are keys.
         origins: Pages of these sites may ask, with a key: ``"https://app.example.com"``. By default none (CORS).
         login_secret: Signs the cookies of logins, so that they outlive the process. By default a random one.
+        checks: What ``GET /health`` tries beside the store.
+        has_docs: Whether ``GET /openapi.json`` describes the routes.
 
     Raises:
         InvalidKey: Two keys have one name.
-        ValueError: A limit, an origin or a folder of pages is none.
+        ValueError: A limit, an origin or a folder of pages is none, or two checks have one name.
     """
-    keyring, allowed = Keyring(keys), _origins(origins)
+    keyring, allowed = Keyring(keys), frozenset(map(checked_origin, origins))
     service = Service(
         keyring,
         Logins(keyring, secret=_bytes(login_secret)),
@@ -73,11 +79,17 @@ def create_app(
     if isinstance(source, Runner):
         service.serving = Serving.of(source, service.limits)
     app = Starlette(
-        routes=[*run_routes(), *routes, *_page_routes(service, pages)],
+        routes=[
+            Route("/health", Health(checks).answer),
+            *_run_routes(has_docs=has_docs),
+            *routes,
+            *_page_routes(service, pages),
+        ],
         middleware=[Middleware(Outside), *_cors(allowed), Middleware(Inside, service=service)],
         exception_handlers={HTTPException: passed_on},
         lifespan=_living(service, source, lifespan),
     )
+    app.state.stagepost_has_keys = bool(keyring)
     app.router.redirect_slashes = False  # it would redirect to whatever host is asked for
     return app
 
@@ -97,6 +109,10 @@ def _living(
             yield
 
     return living
+
+
+def _run_routes(*, has_docs: bool) -> Sequence[BaseRoute]:
+    return [each for each in run_routes() if has_docs or not (isinstance(each, Route) and each.path == "/openapi.json")]
 
 
 def _page_routes(service: Service, folders: Mapping[str, Path] | None) -> Sequence[BaseRoute]:
@@ -121,17 +137,6 @@ def _cors(origins: frozenset[str]) -> Sequence[Middleware]:
             expose_headers=["Retry-After", "X-Request-ID"],
         )
     ]
-
-
-def _origins(origins: Iterable[str]) -> frozenset[str]:
-    found = frozenset(origins)
-    for origin in found:
-        scheme, _, rest = origin.partition("://")
-        if scheme not in ("http", "https") or not rest or "/" in rest or "*" in rest:
-            raise ValueError(
-                f"origins={origin!r}: give scheme and host, such as https://app.example.com, without a path"
-            )
-    return found
 
 
 def _bytes(secret: str | bytes | None) -> bytes:

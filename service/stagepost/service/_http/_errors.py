@@ -22,6 +22,7 @@ KNOWN: Final = (AgentError, CheckpointError, HubError, WorkflowError, ServiceErr
 
 _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
     HTTPStatus.BAD_REQUEST: (
+        "AuthorizationFailed",
         "CursorRefused",
         "InputRefused",
         "InvalidCursor",
@@ -163,8 +164,8 @@ async def passed_on(_request: Request, error: Exception) -> Response:
 def _headers(error: BaseException, status: HTTPStatus) -> Iterator[tuple[str, str]]:
     if status == HTTPStatus.UNAUTHORIZED:
         yield "WWW-Authenticate", 'Bearer realm="stagepost"'
-    if status in (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_TIMEOUT):
-        yield "Connection", "close"  # else a server reads what is left of it
+    if status == HTTPStatus.REQUEST_TIMEOUT:
+        yield "Connection", "close"
     retry_after = getattr(error, "retry_after", None)
     if isinstance(retry_after, int):
         yield "Retry-After", str(retry_after)

@@ -1,7 +1,9 @@
 """A supervisor as a service: routes, and what they need while an application runs."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TypedDict, Unpack
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
@@ -9,6 +11,7 @@ from starlette.routing import BaseRoute
 from stagepost.agents import Agent
 
 from .._http._app import Lifespan, create_app
+from .._http._health import HealthCheck
 from .._http._lifespan import Source
 from .._http._limits import RequestLimits
 from .._http._serving import Serving
@@ -64,16 +67,28 @@ class SupervisorService:
         return self._open
 
 
+class AppOptions(TypedDict, total=False):
+    """What `create_app` takes beside; see there."""
+
+    keys: Iterable[Key]
+    pages: Mapping[str, Path] | None
+    hosts: Iterable[str]
+    origins: Iterable[str]
+    login_secret: str | bytes | None
+    checks: Iterable[HealthCheck]
+    has_docs: bool
+
+
 def create_supervisor_app(
     source: Source,
     supervisor: Agent[str],
     workers: Sequence[WorkerConfig],
     *,
-    keys: Iterable[Key] = (),
-    limits: RequestLimits | None = None,
     turns: TurnLimits | None = None,
+    limits: RequestLimits | None = None,
     routes: Sequence[BaseRoute] = (),
     lifespan: Lifespan | None = None,
+    **options: Unpack[AppOptions],
 ) -> Starlette:
     """Make the application of a supervisor: `create_app`, with the supervisor's routes.
 
@@ -81,11 +96,11 @@ def create_supervisor_app(
         source: The runner, as for `create_app`; the supervisor is among its workflows.
         supervisor: The supervisor.
         workers: Its workers.
-        keys: Who may ask; as for `create_app`.
-        limits: How much a caller may ask for; by default 60 requests a minute.
         turns: How long turns may take.
+        limits: How much a caller may ask for; by default 60 requests a minute.
         routes: Further routes.
         lifespan: Entered before the sessions are opened, as for `create_app`.
+        options: What else `create_app` takes, such as ``keys=`` and ``pages=``.
     """
     service = SupervisorService(supervisor, workers, limits=turns)
 
@@ -99,8 +114,8 @@ def create_supervisor_app(
 
     return create_app(
         source,
-        keys=keys,
         limits=limits or RequestLimits(requests=_PER_MINUTE),
         routes=[*service.routes, *routes],
         lifespan=living,
+        **options,
     )

@@ -3,37 +3,13 @@
 from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 
+from .._http._bodies import details
 from ..errors import Detail, InvalidBody
-from ._requests import LONGEST_KEY, ChatRequest, Resumption, SessionId
+from ._requests import LONGEST_KEY, Resumption, SessionId
 
 _SESSION: TypeAdapter[str] = TypeAdapter(SessionId)
 _YES = ("1", "true")
 _NO = ("0", "false", "")
-
-
-async def read_request(request: Request) -> ChatRequest:
-    """The message of a request.
-
-    Raises:
-        InvalidBody: It is not one.
-    """
-    try:
-        return ChatRequest.model_validate_json(await request.body())
-    except ValidationError as error:
-        raise InvalidBody("The request does not fit", details_of(error)) from None
-
-
-def details_of(error: ValidationError, field: str = "") -> list[Detail]:
-    """What is wrong with each field.
-
-    Args:
-        error: What is wrong.
-        field: Where it is, if the error does not say.
-    """
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [
-        Detail(".".join(map(str, each["loc"])) or field, each["msg"].removeprefix("Value error, ")) for each in found
-    ]
 
 
 def read_session(request: Request) -> str:
@@ -45,7 +21,8 @@ def read_session(request: Request) -> str:
     try:
         return _SESSION.validate_python(request.path_params["session_id"])
     except ValidationError as error:
-        raise InvalidBody("The request does not fit", details_of(error, "session_id")) from None
+        found = [Detail("session_id", each.message) for each in details(error)]
+        raise InvalidBody("The request does not fit", found) from None
 
 
 def read_resumption(request: Request) -> Resumption:

@@ -8,10 +8,10 @@ events of one part is told the part again, and the id says what of it was told.
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 from pydantic_core import to_json
 
 from ._errors import InvalidEventId
@@ -81,7 +81,10 @@ class TurnProgress(NamedTuple):
         return next((call for call in below if run == call.visit or run.startswith(f"{call.visit}.")), None)
 
 
-_FORM: Final = TypeAdapter(TurnProgress)
+_Count: TypeAlias = Annotated[int, Field(ge=0)]
+_Call: TypeAlias = tuple[_Count, str, str, float]
+_Form: TypeAlias = tuple[_Count, str | None, _Count, _Count, _Count, _Count, _Count, dict[str, _Call]]
+_FORM: Final[TypeAdapter[_Form]] = TypeAdapter(_Form)
 
 
 def check_of(text: str, before: int = 0) -> int:
@@ -91,8 +94,7 @@ def check_of(text: str, before: int = 0) -> int:
 
 def event_id(progress: TurnProgress) -> str:
     """The id of an event after which a reader was told so much."""
-    calls = {key: list(call) for key, call in progress.calls.items()}
-    return urlsafe_b64encode(to_json([*progress[:-1], calls])).decode().rstrip("=")
+    return urlsafe_b64encode(to_json([*progress[:-1], {**progress.calls}])).decode().rstrip("=")
 
 
 def read_event_id(text: str) -> TurnProgress:
@@ -105,6 +107,7 @@ def read_event_id(text: str) -> TurnProgress:
         raise InvalidEventId("it is none that this service has sent")
     try:
         data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        return _FORM.validate_json(data)
-    except (ValueError, ValidationError):
+        read = _FORM.validate_json(data)
+    except ValueError:
         raise InvalidEventId("it is none that this service has sent") from None
+    return TurnProgress(*read[:-1], calls={key: OpenCall(*call) for key, call in read[-1].items()})

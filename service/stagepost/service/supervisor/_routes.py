@@ -3,24 +3,28 @@
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from http import HTTPStatus
+from typing import Final
 
 import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from .._http._serving import asked, caller, serving
-from .._http._streams import EventStream
+from .._http._bodies import read_json
+from .._http._runs._events import RunEvents
+from .._http._serving import caller, serving
 from .._keys._key import Scope
-from ._bodies import read_request, read_resumption, read_session
+from ._bodies import read_resumption, read_session
 from ._errors import TurnFailed
 from ._history import history_of
 from ._phrases import FAILED
-from ._requests import Resumption
+from ._requests import ChatRequest, Resumption
 from ._responses import Answering, SupervisorResponse
 from ._sending import sent
 from ._sessions import ChatSessions
 from ._turns import ChatTurn
+
+_PING: Final = 15.0  # seconds without an event after which a comment is sent
 
 
 class SupervisorRoutes:
@@ -47,14 +51,14 @@ class SupervisorRoutes:
         """Answer a message with events."""
         caller(request, Scope.RUN)
         how = read_resumption(request)
-        turn = await self._sessions().turn(await read_request(request), how)
+        turn = await self._sessions().turn(await read_json(request, ChatRequest), how)
         return _stream(request, turn)
 
     async def complete(self, request: Request) -> Response:
         """Answer a message as a whole."""
         caller(request, Scope.RUN)
         how = read_resumption(request)
-        body = await read_request(request)
+        body = await read_json(request, ChatRequest)
         sessions = self._sessions()
         turn = await sessions.turn(body, Resumption(key=how.key, detach=how.detach))
         assert turn is not None  # noqa: S101  # that is the answer to a reader who comes back
@@ -80,7 +84,7 @@ def _stream(request: Request, turn: ChatTurn | None) -> Response:
     """The events of a turn; status 204, which ends an ``EventSource``, if all were told."""
     if turn is None:
         return Response(status_code=HTTPStatus.NO_CONTENT)
-    return EventStream(sent(turn), streams=serving(request).streams, who=asked(request).who)
+    return RunEvents(request, sent(turn), ping=_PING)
 
 
 async def _while_connected(request: Request, turn: ChatTurn, answering: Answering) -> SupervisorResponse | None:

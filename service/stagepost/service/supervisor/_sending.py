@@ -1,6 +1,6 @@
 """A turn as server-sent events."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from pydantic_core import to_json
@@ -13,7 +13,7 @@ from ._phrases import FAILED
 from ._turns import ChatTurn
 
 
-async def sent(turn: ChatTurn) -> AsyncIterator[bytes]:
+async def sent(turn: ChatTurn) -> AsyncGenerator[bytes, None]:
     """The events of a turn, as they are sent.
 
     What goes wrong with the turn is told as its last event. If the service ends, the stream just ends, and the client

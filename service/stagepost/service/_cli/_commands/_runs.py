@@ -14,9 +14,11 @@ from .._options import (
     DebugOption,
     FileOption,
     JsonOption,
+    KeyFileOption,
     LabelsOption,
     LimitOption,
     RunArgument,
+    UrlOption,
 )
 
 runs = typer.Typer(help="Runs: list, show, answer, cancel, resume, fork, delete.", no_args_is_help=True)
@@ -47,14 +49,16 @@ def list_runs(
         str | None, typer.Option("--before", metavar="CURSOR", help="The page before the one that begins with this.")
     ] = None,
     file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """List runs, the newest first."""
     from .._listing import Place, Wanted, counted, listed
+    from .._where import Where
 
     wanted = Wanted(
-        file=file,
         statuses=status or (),
         workflow=workflow,
         labels=label or (),
@@ -65,15 +69,26 @@ def list_runs(
         ended_until=_time(ended_until, "--ended-until"),
     )
     page = Place(limit, after, before, oldest_first)
-    act(partial(listed, wanted, page) if counts is None else partial(counted, wanted, counts), json=json, debug=debug)
+    where = Where(file, url, key_file)
+    job = partial(listed, where, wanted, page) if counts is None else partial(counted, where, wanted, counts)
+    act(job, json=json, debug=debug)
 
 
 @runs.command()
-def show(run: RunArgument, *, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
+def show(
+    run: RunArgument,
+    *,
+    file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
     """Show all that is stored of a run."""
     from .._showing import shown
+    from .._where import Where
 
-    act(partial(shown, file, run), json=json, debug=debug)
+    act(partial(shown, Where(file, url, key_file), run), json=json, debug=debug)
 
 
 @runs.command()
@@ -83,13 +98,16 @@ def history(
     limit: LimitOption = 100,
     after: Annotated[int | None, typer.Option("--after", metavar="NUMBER", help="Only what came after this.")] = None,
     file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """Show what has happened to a run, step by step."""
     from .._history import told
+    from .._where import Where
 
-    act(partial(told, file, run, after, limit), json=json, debug=debug)
+    act(partial(told, Where(file, url, key_file), run, after, limit), json=json, debug=debug)
 
 
 @runs.command()
@@ -98,13 +116,16 @@ def watch(
     *,
     settled: Annotated[bool, typer.Option("--settled", help="End as well when the run waits for somebody.")] = False,
     file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """Follow a run until it has ended, whoever works on it."""
     from .._following import watched
+    from .._where import Where
 
-    act(partial(watched, file, run, until_settled=settled), json=json, debug=debug)
+    act(partial(watched, Where(file, url, key_file), run, until_settled=settled), json=json, debug=debug)
 
 
 @runs.command()
@@ -113,13 +134,16 @@ def waits(
     *,
     kind: Annotated[str | None, typer.Option("--kind", "-k", help="answer, signal, timer, child or effect.")] = None,
     file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """List what runs wait for: the inbox of whoever answers."""
     from .._listing import waited
+    from .._where import Where
 
-    act(partial(waited, file, run, kind), json=json, debug=debug)
+    act(partial(waited, Where(file, url, key_file), run, kind), json=json, debug=debug)
 
 
 @runs.command()
@@ -135,14 +159,19 @@ def answer(
     by: ByOption = None,
     app: AppOption = None,
     file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """Answer a wait; with --app the answer is checked before."""
     from .._given import Given
-    from .._sending import Sender, Verdict, answered
+    from .._sending import Verdict, answered
+    from .._where import Where
 
-    job = partial(answered, Sender(file, app), wait, given=Given(value, text), verdict=Verdict(allow, deny), by=by)
+    job = partial(
+        answered, Where(file, url, key_file, app, by), wait, given=Given(value, text), said=Verdict(allow, deny)
+    )
     act(job, json=json, debug=debug)
 
 
@@ -158,14 +187,18 @@ def signal(
     dedup: Annotated[str | None, typer.Option("--dedup", help="Signals with the same are one.")] = None,
     app: AppOption = None,
     file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """Send a signal to a run."""
     from .._given import Given
-    from .._sending import Sender, signalled
+    from .._sending import signalled
+    from .._where import Where
 
-    act(partial(signalled, Sender(file, app), run, name, given=Given(value, text), dedup=dedup), json=json, debug=debug)
+    job = partial(signalled, Where(file, url, key_file, app), run, name, given=Given(value, text), dedup=dedup)
+    act(job, json=json, debug=debug)
 
 
 @runs.command()
@@ -181,23 +214,37 @@ def settle(
     place: Annotated[str | None, typer.Option("--place", help="Which step, if several are in doubt.")] = None,
     app: AppOption = None,
     file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """Say what became of an effect in doubt."""
     from .._given import Given
-    from .._sending import Sender, settled
+    from .._sending import settled
+    from .._where import Where
 
-    job = partial(settled, Sender(file, app), run, key, given=Given(value, text), place=place, retry=retry)
+    job = partial(
+        settled, Where(file, url, key_file, app), run, key, given=Given(value, text), place=place, retry=retry
+    )
     act(job, json=json, debug=debug)
 
 
 @runs.command()
-def cancel(run: RunArgument, *, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
+def cancel(
+    run: RunArgument,
+    *,
+    file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
     """Request the end of a run for good, and of the runs below it."""
     from .._sending import cancelled
+    from .._where import Where
 
-    act(partial(cancelled, file, run), json=json, debug=debug)
+    act(partial(cancelled, Where(file, url, key_file), run), json=json, debug=debug)
 
 
 @runs.command()
@@ -206,13 +253,16 @@ def resume(
     *,
     app: AppOption = None,
     file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Go on with a failed run, or one that was left open, until it ends or waits; needs --app."""
+    """Go on with a failed run, or one that was left open, until it ends or waits; a file needs --app."""
     from .._owning import resumed
+    from .._where import Where
 
-    act(partial(resumed, file, app, run), json=json, debug=debug)
+    act(partial(resumed, Where(file, url, key_file, app), run), json=json, debug=debug)
 
 
 @runs.command()
@@ -235,23 +285,59 @@ def fork(
     label: LabelsOption = None,
     app: AppOption = None,
     file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Make a new run that goes on where a run stands or has stood; needs --app."""
+    """Make a new run that goes on where a run stands or has stood; a file needs --app."""
     from .._given import Given
     from .._owning import Fork, forked
+    from .._where import Where
 
     order = Fork(at, Given(changes), effects, failed_items, new_id, label or ())
-    act(partial(forked, file, app, run, order), json=json, debug=debug)
+    act(partial(forked, Where(file, url, key_file, app), run, order), json=json, debug=debug)
 
 
 @runs.command()
-def delete(run: RunArgument, *, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
+def retry(
+    run: RunArgument,
+    *,
+    path: Annotated[
+        str | None, typer.Option("--path", help="Of the fan-out; by default the last with failures.")
+    ] = None,
+    new_id: Annotated[str | None, typer.Option("--id", help="The new run's id.")] = None,
+    label: LabelsOption = None,
+    app: AppOption = None,
+    file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Make a new run in which only the failed items of a fan-out run again; a file needs --app."""
+    from .._owning import Fork, forked
+    from .._where import Where
+
+    order = Fork(path, failed_items=True, run_id=new_id, labels=label or ())
+    act(partial(forked, Where(file, url, key_file, app), run, order), json=json, debug=debug)
+
+
+@runs.command()
+def delete(
+    run: RunArgument,
+    *,
+    file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
     """Delete a run that has ended, for good."""
     from .._owning import deleted
+    from .._where import Where
 
-    act(partial(deleted, file, run), json=json, debug=debug)
+    act(partial(deleted, Where(file, url, key_file), run), json=json, debug=debug)
 
 
 def _time(text: str | None, option: str) -> datetime | None:

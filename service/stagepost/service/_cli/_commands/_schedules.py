@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from .._acting import act
-from .._options import AfterOption, DebugOption, FileOption, JsonOption, LimitOption
+from .._options import AfterOption, DebugOption, FileOption, JsonOption, KeyFileOption, LimitOption, UrlOption
 
 schedules = typer.Typer(help="Schedules: list, pause, resume, delete.", no_args_is_help=True)
 
@@ -19,34 +19,64 @@ def list_schedules(
     limit: LimitOption = 100,
     after: AfterOption = None,
     file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """List schedules: when their next runs are due, and what went wrong."""
     from .._schedules import listed
+    from .._where import Where
 
-    act(partial(listed, file, after, limit), json=json, debug=debug)
+    act(partial(listed, Where(file, url, key_file), after, limit), json=json, debug=debug)
 
 
 @schedules.command()
-def pause(key: KeyArgument, *, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
+def pause(
+    key: KeyArgument,
+    *,
+    file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
     """Start no runs of a schedule until it is resumed."""
     from .._schedules import paused
+    from .._where import Where
 
-    act(partial(paused, file, key), json=json, debug=debug)
+    act(partial(paused, Where(file, url, key_file), key), json=json, debug=debug)
 
 
 @schedules.command()
-def resume(key: KeyArgument, *, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
+def resume(
+    key: KeyArgument,
+    *,
+    file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
     """Start runs of a schedule again, from its next time on."""
     from .._schedules import resumed
+    from .._where import Where
 
-    act(partial(resumed, file, key), json=json, debug=debug)
+    act(partial(resumed, Where(file, url, key_file), key), json=json, debug=debug)
 
 
 @schedules.command()
-def delete(key: KeyArgument, *, file: FileOption = None, json: JsonOption = False, debug: DebugOption = False) -> None:
+def delete(
+    key: KeyArgument,
+    *,
+    file: FileOption = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
     """Forget a schedule; the runs that it has started stay."""
     from .._schedules import deleted
+    from .._where import Where
 
-    act(partial(deleted, file, key), json=json, debug=debug)
+    act(partial(deleted, Where(file, url, key_file), key), json=json, debug=debug)

@@ -119,7 +119,7 @@ async def test_a_task_is_heard_once_over_kills_in_mid_turn_and_at_an_approval(tm
         "completed",
     ]
     assert [each["id"] for each in reader.heard] == [each["id"] for each in whole.heard]
-    assert reader.heard == whole.heard
+    assert list(map(timeless, reader.heard)) == list(map(timeless, whole.heard))
     for event in reader.heard:
         assert (event["event"], event["id"], event["task_id"]) == (event["type"], event["cursor"], "trip-1")
         assert {"timestamp", "seq", "path", "call_id", "visit"} <= event.keys()
@@ -130,6 +130,11 @@ async def test_a_task_is_heard_once_over_kills_in_mid_turn_and_at_an_approval(tm
         assert [line[4:] for line in body.splitlines() if line.startswith("id: ")] == [
             each["id"] for each in whole.heard
         ]
+
+
+def timeless(event: dict[str, Any]) -> dict[str, Any]:
+    """An event without its time: of a part that is read again that is not always the one that it was told with."""
+    return {name: value for name, value in event.items() if name != "timestamp"}
 
 
 async def curl(url: str) -> str | None:

@@ -88,7 +88,7 @@ async def test_each_turn_asks_for_the_prompt_anew() -> None:
     model = ScriptedModel([call("look", city="Oslo"), "done"])
     await Agent("w", prompt=counted, model=model, tools=[look]).run("?")
     assert [request.messages[0].text for request in model.requests] == ["turn 1", "turn 2"]
-    assert seen[0] == seen[1] == PromptContext[BaseModel]("w", seen[0].run_id, None, None)
+    assert seen[0] == seen[1] == PromptContext[BaseModel]("w", seen[0].run_id, None, None, "ScriptedModel")
     assert seen[0].run_id
 
 

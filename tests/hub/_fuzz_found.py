@@ -94,4 +94,9 @@ FOUND: dict[str, Program] = {
         for deed in ("dismiss", "abandon")
         for natively in (False, True)
     },
+    "a thread calls when the last task has ended": Program(
+        crew=(Kind(mailbox=1), Kind(mailbox=1), Kind(mailbox=1)),
+        plan=(Call(), Call(by_thread=True)),
+        ending="error",
+    ),
 }

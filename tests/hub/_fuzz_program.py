@@ -72,7 +72,10 @@ class Kind(Brief):
 
 @dataclass(frozen=True, repr=False)
 class Call(Brief):
-    """A client calls; `give_up` cancels it after so many turns, by a scope or as asyncio does."""
+    """A client calls; `give_up` cancels it after so many turns, by a scope or as asyncio does.
+
+    With `by_thread` it calls through a portal.
+    """
 
     verb: Verb = "send"
     target: str = "a"
@@ -83,6 +86,7 @@ class Call(Brief):
     ttl: float | None = None
     give_up: int | None = None
     natively: bool = False
+    by_thread: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,6 +187,7 @@ _calls = st.builds(
     ttl=st.sampled_from([None, None, 0.004, 1.0]),
     give_up=st.none() | st.integers(0, 6),
     natively=st.booleans(),
+    by_thread=st.sampled_from([False, False, False, "portal" not in WITHOUT]),
 )
 _deeds = st.builds(
     Deed,

@@ -15,7 +15,7 @@ from tests.hub._fuzz_deeds import Job, is_own
 from tests.hub._fuzz_handlers import implementation
 from tests.hub._fuzz_listening import Reader
 from tests.hub._fuzz_program import Call, Program, Task
-from tests.hub._fuzz_threads import problem_of_a_foreign_call
+from tests.hub._fuzz_threads import call_by_portal, problem_of_a_foreign_call
 
 from stagepost.hub import (
     AgentNotFound,
@@ -224,6 +224,9 @@ class World:
     async def _call(self, via: Hub | Context, call: Call, record: Record) -> None:
         job = Job(record.serial, call.task)
         self.payloads.append(weakref.ref(job))
+        if call.by_thread and isinstance(via, Hub):
+            await self._call_by_portal(via, call, record, job)
+            return
         priority, timeout = call.priority, call.timeout
         names: dict[str, Any] = {"sender": record.sender, "trace": f"t{record.serial}"} if isinstance(via, Hub) else {}
         match call.verb:
@@ -240,6 +243,28 @@ class World:
                 )
             case "broadcast":
                 record.delivery = await via.broadcast(job, timeout=timeout, ttl=call.ttl, priority=priority, **names)
+
+    async def _call_by_portal(self, hub: Hub, call: Call, record: Record, job: Job) -> None:
+        names: dict[str, Any] = {
+            "sender": record.sender,
+            "trace": f"t{record.serial}",
+            "timeout": call.timeout,
+            "priority": call.priority,
+        }
+        topic = "jobs.a" if call.target == "a" else "jobs.b"
+        match call.verb:
+            case "send":
+                await call_by_portal(hub, lambda portal: portal.send(call.target, job, ttl=call.ttl, **names))
+            case "request":
+                reply = await call_by_portal(hub, lambda portal: portal.request(call.target, job, **names))
+                if self.root(reply) != record.serial:
+                    self.surprise(f"a request by a portal got the reply of another: {reply!r}")
+            case "publish":
+                record.delivery = await call_by_portal(
+                    hub, lambda portal: portal.publish(topic, job, ttl=call.ttl, **names)
+                )
+            case "broadcast":
+                record.delivery = await call_by_portal(hub, lambda portal: portal.broadcast(job, ttl=call.ttl, **names))
 
     @property
     def is_asyncio(self) -> bool:

@@ -22,11 +22,24 @@ from ._delegation._conversations import Conversation, Exchange
 from ._delegation._handoff import Handoff, HandoffFilter, handoff
 from ._delegation._result import AgentResult
 from ._loop._session import Approve
-from ._mcp import ClientCredentials, McpConnections, McpOptions, McpServer
+from ._mcp import (
+    AuthorizationBegun,
+    AuthorizationCode,
+    AuthorizationEnded,
+    Authorizations,
+    ClientCredentials,
+    McpConnections,
+    McpOptions,
+    McpServer,
+    MemoryTokenStore,
+    StoredTokens,
+    TokenStore,
+)
 from ._memory._entry import MemoryEntry
 from ._memory._memories import Memories
 from ._memory._memory import Memory, MemoryAction
 from ._models._fallback import Fallback
+from ._models._filled_prompt import FilledPrompt, PromptSource
 from ._models._function import FunctionModel, ModelFunction
 from ._models._limited import RateLimited
 from ._models._litellm import LiteLLM
@@ -47,6 +60,10 @@ from ._models._replay import ReplayModel
 from ._models._scripted import ScriptedModel, ScriptEntry, call
 from ._models._settings import ModelSettings, ReasoningEffort, ToolChoice
 from ._output._output import OutputMode
+from ._prompts._folder import PromptFolder
+from ._prompts._langfuse import LangfusePrompts
+from ._prompts._prompts import Prompts, PromptVariable
+from ._prompts._registry import PromptRegistry, RegisteredPrompt
 from ._retries import Retries
 from ._stream._dicts import part_from_dict
 from ._stream._part import PartKey, StreamPart
@@ -113,6 +130,7 @@ from .errors import (
     AnswerCut,
     AnswerTooLong,
     AsyncioRequired,
+    AuthorizationFailed,
     BudgetExceeded,
     CallNotInDoubt,
     ChainedFailure,
@@ -132,6 +150,7 @@ from .errors import (
     InvalidHook,
     InvalidModel,
     InvalidPart,
+    InvalidPrompt,
     InvalidRequest,
     InvalidServer,
     InvalidSettings,
@@ -152,6 +171,8 @@ from .errors import (
     NotAnAgent,
     PartMissing,
     PromptFailed,
+    PromptNotFound,
+    PromptsUnavailable,
     RateLimitReached,
     RecordingMissing,
     ScriptEnded,
@@ -193,6 +214,11 @@ __all__ = [
     "AssistantMessage",
     "AsyncioRequired",
     "Audio",
+    "AuthorizationBegun",
+    "AuthorizationCode",
+    "AuthorizationEnded",
+    "AuthorizationFailed",
+    "Authorizations",
     "BaseTracingProvider",
     "Budget",
     "BudgetExceeded",
@@ -224,6 +250,7 @@ __all__ = [
     "ExternalTool",
     "Fallback",
     "File",
+    "FilledPrompt",
     "FunctionModel",
     "Gap",
     "HandedOver",
@@ -240,6 +267,7 @@ __all__ = [
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",
+    "InvalidPrompt",
     "InvalidRequest",
     "InvalidServer",
     "InvalidSettings",
@@ -249,6 +277,7 @@ __all__ = [
     "KeepLast",
     "LLMTool",
     "Langfuse",
+    "LangfusePrompts",
     "LiteLLM",
     "McpCallFailed",
     "McpCallLost",
@@ -261,6 +290,7 @@ __all__ = [
     "Memory",
     "MemoryAction",
     "MemoryEntry",
+    "MemoryTokenStore",
     "MemoryUnavailable",
     "MessageSaid",
     "Model",
@@ -297,7 +327,14 @@ __all__ = [
     "ProgressHook",
     "PromptContext",
     "PromptFailed",
+    "PromptFolder",
     "PromptFunction",
+    "PromptNotFound",
+    "PromptRegistry",
+    "PromptSource",
+    "PromptVariable",
+    "Prompts",
+    "PromptsUnavailable",
     "ProviderContent",
     "ProviderTool",
     "QuestionAnswered",
@@ -308,6 +345,7 @@ __all__ = [
     "Recorder",
     "RecordingMissing",
     "Refuse",
+    "RegisteredPrompt",
     "ReplayModel",
     "Retries",
     "ScriptEnded",
@@ -316,6 +354,7 @@ __all__ = [
     "Span",
     "SpanEvent",
     "Starting",
+    "StoredTokens",
     "StreamNotOver",
     "StreamPart",
     "Summarize",
@@ -333,6 +372,7 @@ __all__ = [
     "Token",
     "TokenArrived",
     "TokenKind",
+    "TokenStore",
     "Tool",
     "ToolCall",
     "ToolCalled",

@@ -23,6 +23,9 @@
     ├── InvalidCompaction(ValueError)   a setting for what a model sees has an invalid value
     ├── CompactionFailed            a compaction has raised, or returned something invalid
     ├── PromptFailed                a prompt function has raised, or returned no text
+    ├── InvalidPrompt(ValueError)   a prompt of a registry has no local text, or an unknown variable
+    ├── PromptNotFound(LookupError) a registry has no prompt of this name
+    ├── PromptsUnavailable(ConnectionError)     a registry of prompts cannot be reached
     ├── BudgetExceeded              a run exceeds its turns, tool calls, tokens or cost
     ├── CostUnknown                 a run has a cost budget, and its cost is unknown
     ├── ChainedFailure              an agent of a chain has failed; those after it were not asked
@@ -59,6 +62,7 @@
     │   ├── AnswerTooLong               its answer reached the token limit
     │   ├── UnsupportedPart             it cannot take a picture, a sound or a file of the request
     │   └── UnsupportedTool             its provider does not take one of the provider tools
+    ├── AuthorizationFailed         a person could not authorize this process at a server
     ├── InvalidServer(ValueError)   an MCP server is described wrongly
     └── McpError                    something is wrong with an MCP server
         ├── McpUnavailable(ConnectionError)  it cannot be reached or understood
@@ -70,7 +74,15 @@ from collections.abc import Sequence
 
 from ._errors._context import CompactionFailed, ContextTooLong, InvalidCompaction
 from ._errors._handoff import HandoffFailed
-from ._errors._mcp import InvalidServer, McpCallFailed, McpCallLost, McpError, McpUnavailable, ToolClash
+from ._errors._mcp import (
+    AuthorizationFailed,
+    InvalidServer,
+    McpCallFailed,
+    McpCallLost,
+    McpError,
+    McpUnavailable,
+    ToolClash,
+)
 from ._errors._memory import MemoryUnavailable
 from ._errors._model import (
     AllModelsFailed,
@@ -91,6 +103,7 @@ from ._errors._model import (
     UnsupportedPart,
     UnsupportedTool,
 )
+from ._errors._prompt import InvalidPrompt, PromptNotFound, PromptsUnavailable
 from ._errors._root import AgentError
 from ._errors._run import (
     AgentFailed,
@@ -124,6 +137,7 @@ __all__ = [
     "AnswerCut",
     "AnswerTooLong",
     "AsyncioRequired",
+    "AuthorizationFailed",
     "BudgetExceeded",
     "CallNotInDoubt",
     "ChainedFailure",
@@ -143,6 +157,7 @@ __all__ = [
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",
+    "InvalidPrompt",
     "InvalidRequest",
     "InvalidServer",
     "InvalidSettings",
@@ -163,6 +178,8 @@ __all__ = [
     "NotAnAgent",
     "PartMissing",
     "PromptFailed",
+    "PromptNotFound",
+    "PromptsUnavailable",
     "RateLimitReached",
     "RecordingMissing",
     "ScriptEnded",

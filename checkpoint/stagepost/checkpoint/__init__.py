@@ -13,6 +13,7 @@ from ._codec import PLAIN, Codec, TypedCodec, codec_for
 from ._encryption._inbox import EncryptedInbox
 from ._encryption._reader import EncryptedReader
 from ._encryption._store import EncryptedStore
+from ._encryption._texts import EncryptedTexts
 from ._filters import CountBy, Counts, RunFilters
 from ._frozen import FrozenDict, FrozenList, JsonValue
 from ._happening import AttemptOutcome, Happening, HappeningKind
@@ -157,6 +158,7 @@ __all__ = [
     "EncryptedInbox",
     "EncryptedReader",
     "EncryptedStore",
+    "EncryptedTexts",
     "EncryptionNotInstalled",
     "ErrorsNotSearchable",
     "Forked",

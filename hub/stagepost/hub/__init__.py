@@ -50,6 +50,7 @@ from ._middleware import Middleware, Proceed
 from ._names import check_name
 from ._observer import Event, Level, NullObserver, Observer
 from ._observers import LogObserver, MultiObserver
+from ._portal import Portal
 from ._queued import Queued
 from ._report import Delivery
 from ._sending import Outgoing, SendOn, Sends
@@ -75,6 +76,7 @@ from .errors import (
     InvalidHandler,
     InvalidName,
     InvalidTopic,
+    LoopWouldBlock,
     MailboxFull,
     NoHandler,
     PayloadChanged,
@@ -82,6 +84,7 @@ from .errors import (
     RequestError,
     RequestTimeout,
     UnexpectedReply,
+    WrongStart,
     WrongThread,
 )
 
@@ -135,6 +138,7 @@ __all__ = [
     "Level",
     "Listener",
     "LogObserver",
+    "LoopWouldBlock",
     "MailboxFull",
     "Message",
     "MessageAccepted",
@@ -154,6 +158,7 @@ __all__ = [
     "Outgoing",
     "Overflow",
     "PayloadChanged",
+    "Portal",
     "Priority",
     "Proceed",
     "Published",
@@ -175,6 +180,7 @@ __all__ = [
     "Topology",
     "UnexpectedReply",
     "Unfinished",
+    "WrongStart",
     "WrongThread",
     "bind_log_fields",
     "check_name",

@@ -1,7 +1,7 @@
 """The engine of a running hub, shared by all its agents."""
 
 from collections.abc import Callable, Coroutine
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from functools import partial
 from threading import get_ident
 from typing import Any, Protocol
@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 
 from ._account import Account
 from ._callers import Callers, FindWorkload
+from ._crossing import Crossings
 from ._deadlines import Deadlines
 from ._emitter import Emitter
 from ._envelope import Envelope
@@ -52,6 +53,7 @@ class Engine:
         listeners: How many listeners there were, for their names.
         failures: The errors that ended the hub.
         callers: Who waits for an agent or the hub to stop.
+        crossings: The calls that other threads have made through a portal.
         thread: The thread in which the hub may be called.
         is_here: Whether this is the hub's event loop.
         time_slice: Lets other tasks run now and then.
@@ -63,6 +65,7 @@ class Engine:
         "_tasks",
         "account",
         "callers",
+        "crossings",
         "deadlines",
         "emit",
         "failures",
@@ -118,12 +121,17 @@ class Engine:
         self.account = Account(self.hub, emitter, self.stamps, backend.new_waiter, dead_letters)
         self.callers = Callers(find_workload, self.account.notify)
         self.deadlines = Deadlines(backend, self.spawn, time_slice)
+        self.crossings = Crossings(self.hub, backend.call_soon, self.spawn_in, self.end)
         self._tasks = tasks
         self._surroundings = copy_context()
 
     def spawn(self, function: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
         """Start a task of the hub, with the context variables that the hub was entered with, not those of a sender."""
-        self._surroundings.copy().run(lambda: self._tasks.start_soon(function, name=name))
+        self.spawn_in(self._surroundings.copy(), function, name)
+
+    def spawn_in(self, context: Context, function: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+        """Start a task of the hub with these context variables."""
+        context.run(lambda: self._tasks.start_soon(function, name=name))
 
     def end(self, failure: BaseException) -> None:
         """End the hub with an error, which is raised where its block is left."""

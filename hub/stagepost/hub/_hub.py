@@ -13,6 +13,7 @@ from ._checked import CheckedEnvelope, check_payload
 from ._contained_clock import contained_clock
 from ._containment import class_name
 from ._context import ActingContext
+from ._crossing import Crossings
 from ._dead_letters import DeadLetter
 from ._directory import Directory, Phase
 from ._emitter import Emitter
@@ -28,9 +29,11 @@ from ._middleware import Middleware, Onion
 from ._names import check_name
 from ._observer import Observer
 from ._outbox import Outbox
+from ._portal import Portal
 from ._publisher import Publisher
 from ._router import Router
 from ._sending import sending_layers
+from ._starting import Owner, Starting
 from ._stopping import StopReport, abort, drain, end_tasks, terminate
 from ._time_slice import TimeSlice
 from ._topology import Topology, describe
@@ -44,10 +47,11 @@ _GRACE: Final = 10.0
 _DEAD_LETTERS: Final = 100
 
 
-class Hub(Membership, Outbox, Listening):
+class Hub(Membership, Outbox, Listening, Starting):
     """Routes typed messages between agents in this process.
 
     Use it as an async context manager, once: it owns the tasks that handle messages, and none of them outlives it.
+    Where no block can be around all uses, as in fixtures and notebooks, `start` and `stop` do the same on asyncio.
     Leaving the block refuses new work, finishes queued messages within the grace period, cancels the rest and answers
     every request that is still open; leaving it by an exception skips the grace period. Everything happens in the event
     loop in which the hub was entered; a call from another thread or loop raises `WrongThread`.
@@ -91,6 +95,7 @@ class Hub(Membership, Outbox, Listening):
         self._dead_letters = check_number("dead_letters", dead_letters)
         self._clock = None if clock is None else check_clock(clock)
         self._time_slice = TimeSlice()
+        self._owner: Owner | None = None
         self._tasks: TaskGroup | None = None
         self._engine: Engine | None = None
         self._router: Router | None = None
@@ -150,6 +155,13 @@ class Hub(Membership, Outbox, Listening):
         """
         return self._masks.using(mask)
 
+    def portal(self) -> Portal:
+        """A way into this hub for code in other threads, which calls it without ``await``; see `Portal`.
+
+        It may be made and kept anywhere, before and after the hub is entered.
+        """
+        return Portal(self)
+
     async def drain(self, timeout: Duration | None = _GRACE) -> StopReport:
         """Stop for good: refuse new work from outside, finish queued messages, cancel the rest, answer all requests.
 
@@ -171,6 +183,10 @@ class Hub(Membership, Outbox, Listening):
                 return StopReport(hub=self._name)
             self._check_here("drain")
             return await drain(self._directory, self._engine, seconds(timeout))
+
+    def crossings(self) -> Crossings | None:
+        """The calls from other threads, once the hub was entered; not for callers of a hub."""
+        return None if self._engine is None else self._engine.crossings
 
     def new_context(self, envelope: Envelope) -> "Context":
         """Make what a handler gets as its context; not for callers of a hub."""
@@ -240,6 +256,7 @@ class Hub(Membership, Outbox, Listening):
             try:
                 await end_tasks(self._tasks, self._engine.failures)
             finally:
+                self._engine.crossings.close()
                 self._emitter.emit(HubClosed(hub=self._name))
 
 

@@ -113,6 +113,22 @@ class HubReentered(HubError, RuntimeError):
         super().__init__(f"hub {hub!r} was entered before and cannot start again: make a new Hub({hub!r})")
 
 
+class WrongStart(HubError, RuntimeError):
+    """`Hub.start` or `Hub.stop` cannot be used for this hub.
+
+    Attributes:
+        hub: The hub's name.
+        problem: What is wrong.
+        remedy: What to do instead.
+    """
+
+    def __init__(self, hub: str, problem: str, remedy: str) -> None:
+        self.hub = hub
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(f"hub {hub!r} {problem}: {remedy}")
+
+
 class WrongThread(HubError, RuntimeError):
     """A hub was called from another thread, or another event loop, than the one that it was entered in.
 
@@ -124,8 +140,23 @@ class WrongThread(HubError, RuntimeError):
     def __init__(self, hub: str, call: str) -> None:
         self.hub = hub
         self.call = call
-        super().__init__(
+        super().__init__(self._text(hub, call))
+
+    @staticmethod
+    def _text(hub: str, call: str) -> str:
+        return (
             f"{call} of hub {hub!r} was called outside the thread and event loop in which the hub was entered: "
-            "use anyio.from_thread.run(…) in a thread that anyio started, or "
-            "asyncio.run_coroutine_threadsafe(…, loop) in any other"
+            "in other threads call hub.portal(), or anyio.from_thread.run(…) in one that anyio started"
+        )
+
+
+class LoopWouldBlock(WrongThread):
+    """A portal was called in a thread that runs an event loop, which the call would have blocked."""
+
+    @staticmethod
+    def _text(hub: str, call: str) -> str:
+        return (
+            f"{call} of a portal to hub {hub!r} was called in a thread that runs an event loop, which it would block: "
+            f"await hub.{call}(…) in the hub's own loop; in another one call the portal in a worker thread, for "
+            f"example by anyio.to_thread.run_sync"
         )

@@ -4,6 +4,7 @@ The hub is structured by anyio's primitives, but they cost about a microsecond e
 """
 
 import asyncio
+import sys
 from collections.abc import Callable, Coroutine, Generator
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
@@ -34,6 +35,13 @@ class Clock(Protocol):
         """Wait for a waiter, at most until a time on this clock; infinity for no limit."""
 
 
+class Task(Protocol):
+    """A task outside all scopes."""
+
+    def cancel(self) -> object:
+        """Cancel it once."""
+
+
 class Backend(NamedTuple):
     """What the hub needs from an event loop and anyio does not offer, or not as fast."""
 
@@ -42,6 +50,8 @@ class Backend(NamedTuple):
     wait_until: Callable[[Waiter, float], Coroutine[Any, Any, None]]
     is_here: Callable[[], bool]
     is_abandoned: Callable[[], bool]
+    call_soon: Callable[[Callable[[], object]], object]
+    """Calls a function in a task of the loop, from any thread; a `RuntimeError` if the loop has ended."""
 
 
 def current_backend() -> Backend:
@@ -49,6 +59,27 @@ def current_backend() -> Backend:
     if get_cancelled_exc_class() is asyncio.CancelledError:
         return _asyncio_backend()
     return _trio_backend()
+
+
+def start_task(
+    function: Callable[[], Coroutine[Any, Any, None]], name: str, on_end: Callable[[], object]
+) -> Task | None:
+    """Start a task that belongs to no task group, and call back when it has ended, even if it never ran.
+
+    Returns:
+        The task; None on trio, which has no such tasks.
+    """
+    if get_cancelled_exc_class() is not asyncio.CancelledError:
+        return None
+    task = asyncio.get_running_loop().create_task(function(), name=name)
+    task.add_done_callback(lambda _: on_end())
+    return task
+
+
+def loop_runs_here() -> bool:
+    """Whether an event loop runs in this thread."""
+    trio = sys.modules.get("trio")
+    return _running_loop() is not None or (trio is not None and trio.lowlevel.in_trio_run())
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
@@ -82,7 +113,13 @@ def _asyncio_backend() -> Backend:
         wait_until=_wait_until(clock),
         is_here=lambda: _running_loop() is loop,
         is_abandoned=owner.done,
+        call_soon=lambda function: loop.call_soon_threadsafe(lambda: loop.create_task(_call(function))),
     )
+
+
+async def _call(function: Callable[[], object]) -> None:
+    """Call a function in a task: anyio starts others only from there."""
+    function()
 
 
 def _trio_backend() -> Backend:
@@ -119,4 +156,5 @@ def _trio_backend() -> Backend:
         wait_until=_wait_until(clock),
         is_here=is_here,
         is_abandoned=lambda: False,  # trio does not allow an open nursery
+        call_soon=token.run_sync_soon,
     )

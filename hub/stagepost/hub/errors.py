@@ -11,7 +11,9 @@
     ├── InvalidHandler (TypeError)             a handler that cannot be registered as it is written
     ├── DuplicateAgent (ValueError)            the id is taken
     ├── HubReentered (RuntimeError)            a hub is entered once
+    ├── WrongStart (RuntimeError)              a hub that `start` or `stop` cannot be used for
     ├── WrongThread (RuntimeError)             a call from another thread or event loop than the hub's
+    │   └── LoopWouldBlock                     a portal called where an event loop runs
     └── DeliveryError                          all of them know the `recipient`
         ├── AgentNotFound (LookupError)        nobody has this id
         ├── AgentStopped                       the recipient is leaving, or left before it answered
@@ -43,6 +45,8 @@ from ._misuse import (
     InvalidHandler,
     InvalidName,
     InvalidTopic,
+    LoopWouldBlock,
+    WrongStart,
     WrongThread,
 )
 from ._similar import similar_names
@@ -64,6 +68,7 @@ __all__ = [
     "InvalidHandler",
     "InvalidName",
     "InvalidTopic",
+    "LoopWouldBlock",
     "MailboxFull",
     "NoHandler",
     "PayloadChanged",
@@ -71,6 +76,7 @@ __all__ = [
     "RequestError",
     "RequestTimeout",
     "UnexpectedReply",
+    "WrongStart",
     "WrongThread",
 ]
 

@@ -5,6 +5,7 @@
     ServiceError
     ├── InvalidKey (ValueError)         a stored key, or a secret, that cannot be used
     ├── InvalidSettings (ValueError)    variables that do not fit
+    ├── CannotListen (OSError)          a port that is in use, or a host that is none
     ├── MalformedRequest                400
     ├── KeyRequired                     401
     ├── ScopeRequired                   403
@@ -49,6 +50,20 @@ class InvalidSettings(ServiceError, ValueError):
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems: Sequence[str] = tuple(problems)
         super().__init__("; ".join(self.problems))
+
+
+class CannotListen(ServiceError, OSError):
+    """A service cannot listen where it was told to.
+
+    Attributes:
+        host: Where.
+        port: On which port.
+    """
+
+    def __init__(self, host: str, port: int, reason: str) -> None:
+        self.host = host
+        self.port = port
+        super().__init__(f"cannot listen on {host}, port {port}: {reason}; give another with --host and --port")
 
 
 class MalformedRequest(ServiceError):

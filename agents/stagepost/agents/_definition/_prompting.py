@@ -13,6 +13,7 @@ from stagepost._dataclasses import dataclass
 from stagepost.hub import describe_error
 from stagepost.workflows import own_failure
 
+from .._models._filled_prompt import FilledPrompt
 from ..errors import PromptFailed
 
 FieldsT_co = TypeVar("FieldsT_co", bound=BaseModel, covariant=True, default=BaseModel)
@@ -31,19 +32,21 @@ class PromptContext(Generic[FieldsT_co, DepsT_co]):
         run_id: The run. Runs in memory have one too.
         fields: The fields of the request; None if it was a text.
         deps: What the process passed to the runner or to ``run``; never stored.
+        model: Name of the agent's model.
     """
 
     agent: str
     run_id: str
     fields: FieldsT_co | None
     deps: DepsT_co
+    model: str = ""
 
 
-PromptFunction: TypeAlias = Callable[[PromptContext[Any, Any]], str | Awaitable[str]]
+PromptFunction: TypeAlias = Callable[[PromptContext[Any, Any]], str | FilledPrompt | Awaitable[str | FilledPrompt]]
 """A prompt as a function, sync or async. A sync one runs in the event loop and must not block."""
 
 
-async def ask_prompt(function: PromptFunction, context: PromptContext[BaseModel]) -> str:
+async def ask_prompt(function: PromptFunction, context: PromptContext[BaseModel]) -> str | FilledPrompt:
     """The prompt for one turn.
 
     Raises:
@@ -55,7 +58,7 @@ async def ask_prompt(function: PromptFunction, context: PromptContext[BaseModel]
     except BaseException as error:  # noqa: BLE001  # what is no failure is raised again
         failure = own_failure(error)
         raise PromptFailed(context.agent, describe_error(failure)) from failure
-    if not isinstance(text, str):
+    if not isinstance(text, str | FilledPrompt):
         raise PromptFailed(context.agent, f"it returned {type(text).__name__}, not a text")
     return text
 

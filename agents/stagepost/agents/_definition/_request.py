@@ -7,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from stagepost._dataclasses import dataclass
 
+from .._models._filled_prompt import FilledPrompt
 from .._models._messages import SystemMessage, UserMessage
 from .._models._parts import Listing
 from .._validation import problems
@@ -56,7 +57,7 @@ class Brief:
             return SystemMessage(text=fill(self.prompt, {}))
         return None
 
-    async def system(self, context: PromptContext[BaseModel]) -> str:
+    async def system(self, context: PromptContext[BaseModel]) -> str | FilledPrompt:
         """The prompt for one turn: made by its function, or filled with the fields of a request.
 
         Raises:

@@ -71,6 +71,18 @@ class McpCallFailed(McpError):
         self.text = text
 
 
+class AuthorizationFailed(AgentError):
+    """A person could not authorize this process at a server. Its text may be shown to that person.
+
+    Attributes:
+        why: What is wrong, and what to do about it.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
 class ToolClash(AgentError, ValueError):
     """Two tools have one name, and one comes from a server or a toolset.
 

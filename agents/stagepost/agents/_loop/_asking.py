@@ -13,6 +13,7 @@ from .._definition._prompting import PromptContext
 from .._definition._request import Brief
 from .._delegation._state import Changes, RunState
 from .._models._around import check_parts, check_provider_tools
+from .._models._filled_prompt import FilledPrompt
 from .._models._masking import without_secret_content
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, UserMessage, asked_parts
 from .._models._model import ModelRequest, ModelResponse, ToolSchema
@@ -28,6 +29,7 @@ from ._offer import Offer, keep
 from ._session import instructed
 from ._settings import settings_of
 from ._telling import Telling
+from ._traced import model_name
 from ._viewing import Sight, Viewing
 
 _LAST_TURN: Final = UserMessage(text="This is your last turn and there are no more tools: give your final answer now.")
@@ -81,7 +83,7 @@ class Asking:
         Raises:
             ContextTooLong: The prompt is too long, and nothing more may be left out of it.
         """
-        system = self._fixed or await self._system(state, context)
+        system, prompt = (self._fixed, None) if self._fixed else await self._system(state, context)
         tools: Sequence[ToolSchema] = self._reader.tools
         if not is_last:
             toolbox = self._offer.fixed or await self._offer.now(state, news, context)
@@ -106,6 +108,7 @@ class Asking:
                 settings=settings,
                 provider_tools=self._provider_tools,
                 left_out=sight.shown.view.answers,
+                prompt=prompt,
             )
             try:
                 response = await self._answer(request, state.turn, context, telling)
@@ -124,11 +127,15 @@ class Asking:
         check_parts(self._member.model, asked_parts(said))
         return said
 
-    async def _system(self, state: RunState, context: StepContext) -> SystemMessage:
+    async def _system(self, state: RunState, context: StepContext) -> tuple[SystemMessage, FilledPrompt | None]:
+        member = self._member
         asked: PromptContext[BaseModel] = PromptContext(
-            self._member.agent.name, context.run_id, state.fields, context.deps
+            member.agent.name, context.run_id, state.fields, context.deps, model_name(member.model)
         )
-        return self._instructed(await self._brief.system(asked))
+        made = await self._brief.system(asked)
+        if isinstance(made, str):
+            return self._instructed(made), None
+        return self._instructed(made.text), made
 
     def _instructed(self, prompt: str) -> SystemMessage:
         """The prompt, with what it has to say of the answer."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Mapping, Sequence
 
+from pydantic import JsonValue
 from pydantic_core import from_json
 
 from stagepost.workflows import RunTracer, StepContext
@@ -46,7 +47,7 @@ async def traced_answer(
         context,
         model=model_name(model),
         messages=lambda: [plain(message) for message in request.messages],
-        metadata={"agent": name, "path": list(member.path), "tools": len(request.tools)},
+        metadata={"agent": name, "path": list(member.path), "tools": len(request.tools), **_prompt(request)},
     )
     with asked:
         response = await answered
@@ -116,6 +117,14 @@ def plain(message: ChatMessage) -> Mapping[str, object]:
     if isinstance(message, UserMessage | ToolMessage) and message.parts:
         told["parts"] = [{"kind": part.kind, "name": part.name or ""} for part in message.parts]
     return told
+
+
+def _prompt(request: ModelRequest) -> dict[str, JsonValue]:
+    """Where the agent's prompt is from, if a registry has it."""
+    prompt = request.prompt
+    if prompt is None:
+        return {}
+    return {"prompt_name": prompt.name, "prompt_version": prompt.version, "prompt_source": prompt.source}
 
 
 def _said(response: ModelResponse) -> Mapping[str, object]:

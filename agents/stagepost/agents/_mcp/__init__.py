@@ -3,8 +3,23 @@
 The SDK is known to the modules `_sdk…` alone, which are imported when a connection is first opened.
 """
 
+from ._authorizing import AuthorizationBegun, AuthorizationEnded, Authorizations
 from ._connections import McpConnections
-from ._oauth import ClientCredentials, HttpAuth
+from ._oauth import AuthorizationCode, ClientCredentials, HttpAuth
 from ._server import McpOptions, McpServer
+from ._token_store import MemoryTokenStore, StoredTokens, TokenStore
 
-__all__ = ["ClientCredentials", "HttpAuth", "McpConnections", "McpOptions", "McpServer"]
+__all__ = [
+    "AuthorizationBegun",
+    "AuthorizationCode",
+    "AuthorizationEnded",
+    "Authorizations",
+    "ClientCredentials",
+    "HttpAuth",
+    "McpConnections",
+    "McpOptions",
+    "McpServer",
+    "MemoryTokenStore",
+    "StoredTokens",
+    "TokenStore",
+]

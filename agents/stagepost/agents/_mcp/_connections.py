@@ -13,7 +13,8 @@ from stagepost.workflows import ExtraMissing
 from .._tools._answer_reader import RESERVED
 from .._tools._tool import Tool
 from ..errors import McpUnavailable
-from ._link import Adapter, Connection
+from ._entrance import entrance
+from ._link import Adapter, Connection, NotLetIn
 from ._remote import RemoteTool
 from ._server import McpServer
 from ._tools import found_tool, refuse_clashes
@@ -73,6 +74,7 @@ class McpConnections:
             for remote in offer
             if connection.server.offers(remote.name)
         ]
+        found += [entrance(connection) for connection in connections if connection.server.is_authorized_by_people]
         refuse_clashes(found, beside=beside, reserved=reserved)
         return tuple(each.tool for each in found)
 
@@ -108,6 +110,8 @@ async def _all_offers(connections: Sequence[Connection]) -> Sequence[Sequence[Re
     async def ask(index: int, connection: Connection) -> None:
         try:
             outcomes[index] = await connection.tools()
+        except NotLetIn:
+            outcomes[index] = ()
         except McpUnavailable as error:
             outcomes[index] = error
 

@@ -20,7 +20,7 @@ from stagepost.hub import describe_error
 from stagepost.workflows import own_failure
 
 from ..errors import McpCallLost, McpUnavailable
-from ._remote import ALONE, Asked, Continuation, RemoteResult, RemoteTool
+from ._remote import ALONE, Asked, Continuation, Refusal, RemoteResult, RemoteTool
 from ._server import McpServer
 
 _FIRST_PAUSE: Final = 0.1
@@ -30,6 +30,18 @@ _CLOSED: Final = "its connections are closed"
 
 class LinkStale(Exception):
     """Nothing was called, and this link never will call anything again."""
+
+
+class NotLetIn(McpUnavailable):
+    """A person has to let this process in.
+
+    Attributes:
+        refusal: What the server said.
+    """
+
+    def __init__(self, server: str, refusal: Refusal) -> None:
+        super().__init__(server, "a person has to authorize it, and nobody has")
+        self.refusal = refusal
 
 
 class CallLost(Exception):
@@ -83,6 +95,10 @@ class Adapter(Protocol):
         """Why that failed, and what to do about it."""
         ...
 
+    def refusal(self, error: Exception) -> Refusal | None:
+        """What the server said, if it failed because a person has to let this process in."""
+        ...
+
 
 class _Opening:
     """An attempt to connect, for all who wait for it: no longer than it may take, even if ending a program does."""
@@ -92,6 +108,7 @@ class _Opening:
         self.deadline = anyio.current_time() + limit
         self.why = f"it did not answer within {limit:g} s: check that it speaks MCP, or raise connect_timeout="
         self.link: Link | None = None
+        self.refusal: Refusal | None = None
         self._server = server.name
         self._scope = anyio.CancelScope()
         self._ended = anyio.Event()
@@ -104,6 +121,11 @@ class _Opening:
     ) -> bool | None:
         self._ended.set()
         return self._scope.__exit__(kind, error, trace)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether another attempt is of no use."""
+        return self.link is not None or self.refusal is not None
 
     def succeed(self, link: Link) -> None:
         """Give everybody the link."""
@@ -119,6 +141,8 @@ class _Opening:
         """The link, or why there is none."""
         with anyio.CancelScope(deadline=self.deadline):
             await self._ended.wait()
+        if self.refusal is not None:
+            raise NotLetIn(self._server, self.refusal)
         if self.link is None:
             raise McpUnavailable(self._server, self.why)
         return self.link
@@ -182,6 +206,8 @@ class Connection:
             return await self._call(tool, arguments, continuation)
         except LinkStale:
             pass
+        except NotLetIn as error:
+            return Asked(how="repeat", refusal=error.refusal)
         try:
             return await self._call(tool, arguments, continuation)
         except LinkStale:
@@ -226,7 +252,7 @@ class Connection:
                 for pause in pauses(again=self._link is not None):
                     await anyio.sleep(pause)
                     await self._live(opening)
-                    if opening.link is not None or anyio.current_time() >= opening.deadline:
+                    if opening.is_over or anyio.current_time() >= opening.deadline:
                         break
         finally:
             self._done_with(opening)
@@ -247,6 +273,7 @@ class Connection:
             except BaseException as error:  # noqa: BLE001  # a foreign program's failures, and an SDK's groups of them
                 failure = own_failure(error)
                 opening.why = self._server.mask(self._why(failure))
+                opening.refusal = self._adapter.refusal(failure) if isinstance(failure, Exception) else None
 
     def _why(self, failure: BaseException) -> str:
         if isinstance(failure, Exception):

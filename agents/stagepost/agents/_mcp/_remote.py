@@ -81,6 +81,18 @@ class Response(BaseModel, frozen=True):
     content: Any = None
 
 
+class Refusal(BaseModel, frozen=True):
+    """A server wants a person to let this process in.
+
+    Attributes:
+        status: What it answered.
+        challenge: What it said that is needed.
+    """
+
+    status: int
+    challenge: str
+
+
 class Asked(BaseModel, frozen=True):
     """What a server has answered instead of a result.
 
@@ -89,12 +101,14 @@ class Asked(BaseModel, frozen=True):
         requests: What it asks, by names that it has chosen; nothing if it only wants to be asked again.
         state: What the server has to be told again.
         pause: Seconds to wait before it is asked again.
+        refusal: What it said, if it let nobody in; who asks people makes a question of it.
     """
 
     how: How
     requests: dict[str, Elicitation] = {}
     state: str | None = None
     pause: float = 0
+    refusal: Refusal | None = None
 
 
 @dataclass(frozen=True, slots=True)

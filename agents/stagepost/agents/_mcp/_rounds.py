@@ -16,17 +16,21 @@ from pydantic import JsonValue
 
 from stagepost.hub import describe_error
 
+from .._models._addresses import bare_address
 from .._models._model import JsonSchema
 from .._tools._invoking import ToolResult, invoked
 from .._tools._outside import Answer, AnyAnswer, Outside, Question, Refuse
 from .._tools._tool import Tool
 from .._tracing._current import current_trace_context
 from ..errors import McpCallFailed
-from ._remote import Asked, Continuation, Elicitation, Remote, RemoteResult, Response
-from ._server import McpServer
+from ._authorizing import Authorizations
+from ._oauth import AuthorizationCode
+from ._remote import Asked, Continuation, Elicitation, Refusal, Remote, RemoteResult, Response
+from ._server import Http, McpServer
 
 _MOST: Final = 50  # rounds of one call: a server that never ends asking is broken
 _CANCEL_LIMIT: Final = 2.0  # seconds
+_NOBODY_LETS_IN: Final = "a person has to authorize this process, and nobody can be asked"
 _VISIT: Final[JsonSchema] = {"type": "null"}
 
 Make: TypeAlias = Callable[[], Awaitable[ToolResult]]
@@ -146,7 +150,7 @@ class Rounds:
             outcome = await self._remote.call(self._name, self._arguments, continuation)
             if isinstance(outcome, RemoteResult):
                 return told(outcome, self._server.name, self._name)
-            found.append(outcome)
+            found.append(outcome if outcome.refusal is None else await self._authorization(outcome.refusal))
             return ""
 
         if continuation.before is None or continuation.before.how != "task":
@@ -158,6 +162,23 @@ class Rounds:
         except anyio.get_cancelled_exc_class():
             await self._cancel(continuation.before.state or "")
             raise
+
+    async def _authorization(self, refusal: Refusal) -> Asked:
+        """What a person is asked whom the server wants to let this process in.
+
+        Raises:
+            McpCallFailed: There is nobody to ask.
+        """
+        server = self._server
+        if not self._outside.step.is_durable or not isinstance(server.transport, Http):
+            raise McpCallFailed(server.name, self._name, f"{_NOBODY_LETS_IN}: run the agent on a Runner")
+        auth = server.transport.auth
+        if not isinstance(auth, AuthorizationCode):
+            raise McpCallFailed(server.name, self._name, f"{_NOBODY_LETS_IN}: give auth=AuthorizationCode(…)")
+        address = bare_address(server.transport.url)
+        url = await Authorizations(auth.tokens).ask(server.name, address, auth, refusal, server.answer_within)
+        message = f"{server.name} wants your authorization. Open the address and allow access; the work then goes on."
+        return Asked(how="repeat", requests={"authorization": Elicitation(message=message, url=url)})
 
     async def _cancel(self, task: str) -> None:
         """Have the server end a task, unless another process goes on with it."""

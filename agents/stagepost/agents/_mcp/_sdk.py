@@ -27,11 +27,11 @@ from ._remote import ALONE, Asked, Continuation, RemoteResult, RemoteTool
 from ._sdk_calls import Desk, SdkCalls
 from ._sdk_http import HttpClient
 from ._sdk_listing import Listing, News, is_modern
-from ._sdk_reason import reason
+from ._sdk_reason import reason, refusal
 from ._sdk_tasks import TasksExtension
 from ._server import Http, McpServer, Memory, Stdio
 
-__all__ = ["SdkLink", "open_link", "reason"]
+__all__ = ["SdkLink", "open_link", "reason", "refusal"]
 
 
 class SdkLink:

@@ -131,8 +131,7 @@ class SdkCalls:
         except MCPError as error:
             self._check_made(fate, error)
             if fate.denied:
-                get_logger("agents").warning("mcp_not_let_in", server=self._server, why=fate.denied)
-                return RemoteResult(f"nothing was called: the server does not let this process in: {fate.denied}", True)
+                return self._not_let_in(fate)
             if error.code == CONNECTION_CLOSED:
                 raise CallLost from error
             if error.code == URL_ELICITATION_REQUIRED and (requests := visits(error)):
@@ -145,6 +144,13 @@ class SdkCalls:
             return RemoteResult(why, is_error=True)
         finally:
             FATE.reset(token)
+
+    def _not_let_in(self, fate: Fate) -> RemoteResult | Asked:
+        """What a call ends with that the server has refused."""
+        if fate.refusal is not None:
+            return Asked(how="repeat", refusal=fate.refusal)
+        get_logger("agents").warning("mcp_not_let_in", server=self._server, why=fate.denied)
+        return RemoteResult(f"nothing was called: the server does not let this process in: {fate.denied}", True)
 
     async def _asked(self, tool: str, arguments: dict[str, Any], continuation: Continuation) -> RemoteResult | Asked:
         """The next answer of the server that somebody has to do something about."""

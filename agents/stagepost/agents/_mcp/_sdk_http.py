@@ -7,11 +7,12 @@ import httpx2
 from mcp.client.auth import OAuthFlowError
 
 from .._models._addresses import bare_address, shown_address
-from ._oauth import ClientCredentials
+from ._oauth import AuthorizationCode, HttpAuth
+from ._remote import Refusal
 from ._server import Http
 
 if TYPE_CHECKING:
-    from ._sdk_oauth import CredentialsAuth
+    from ._sdk_oauth import RenewingAuth
 
 _SESSION: Final = "mcp-session-id"
 _NOT_LET_IN: Final = (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN)
@@ -24,11 +25,13 @@ class Fate:
         refused: The call has certainly not been made: nobody listened, or the server did not know the session, as after
             a restart.
         denied: Why the server did not let the process in; empty if it did.
+        refusal: What it said, if a person can let the process in.
     """
 
     def __init__(self) -> None:
         self.refused = False
         self.denied = ""
+        self.refusal: Refusal | None = None
 
 
 FATE: Final[ContextVar[Fate | None]] = ContextVar(
@@ -79,7 +82,7 @@ class HttpClient(httpx2.AsyncClient):
         except OAuthFlowError as error:
             if not self.is_open:
                 raise
-            _note(denied=denied(error))
+            _note(denied=denied(error), refusal=refusal_of(error))
             return httpx2.Response(httpx2.codes.UNAUTHORIZED, request=request)
         if response.status_code in _NOT_LET_IN:
             _note(denied=f"it answers {response.status_code}: check auth= or headers=")
@@ -88,10 +91,20 @@ class HttpClient(httpx2.AsyncClient):
         return response
 
 
-def _credentials(url: str, auth: ClientCredentials) -> "CredentialsAuth":
+def _credentials(url: str, auth: HttpAuth) -> "RenewingAuth":
+    if isinstance(auth, AuthorizationCode):
+        from ._sdk_code import CodeAuth  # noqa: PLC0415  # few need it
+
+        return CodeAuth(bare_address(url), auth)
     from ._sdk_oauth import CredentialsAuth  # noqa: PLC0415  # brings a library for signatures, which few need
 
     return CredentialsAuth(bare_address(url), auth)
+
+
+def refusal_of(error: BaseException) -> Refusal | None:
+    """What a server has said that wants a person to let this process in; None for other errors."""
+    found = getattr(error, "refusal", None)
+    return found if isinstance(found, Refusal) else None
 
 
 def denied(error: OAuthFlowError) -> str:
@@ -99,7 +112,8 @@ def denied(error: OAuthFlowError) -> str:
     return f"there is no token for it ({error}): check client_id, client_secret, scope and issuer of auth="
 
 
-def _note(*, refused: bool = False, denied: str = "") -> None:
+def _note(*, refused: bool = False, denied: str = "", refusal: Refusal | None = None) -> None:
     fate = FATE.get()
     if fate is not None:
         fate.refused, fate.denied = fate.refused or refused, fate.denied or denied
+        fate.refusal = fate.refusal or refusal

@@ -5,7 +5,8 @@ from mcp.client.auth import OAuthFlowError
 from mcp_types import CONNECTION_CLOSED
 
 from .._models._addresses import shown_address
-from ._sdk_http import denied
+from ._remote import Refusal
+from ._sdk_http import denied, refusal_of
 from ._server import Http, McpServer, Stdio
 
 
@@ -28,6 +29,11 @@ def reason(server: McpServer, error: Exception) -> str:
             return f"{where}: {denied(cause)}"
         return f"{where} answers with {_told(cause)}: check the address, the headers, and that it is running"
     return _told(cause)
+
+
+def refusal(error: Exception) -> Refusal | None:
+    """What the server said, if a connection did not come about because a person has to let this process in."""
+    return refusal_of(_innermost(error))
 
 
 def _innermost(error: BaseException) -> BaseException:

@@ -17,7 +17,7 @@ from .._retries import Retries
 from .._tools._globs import matches, read_globs
 from .._tools._tool import TOOL_RETRIES, OnUnknown
 from ..errors import InvalidServer
-from ._oauth import HttpAuth
+from ._oauth import AuthorizationCode, HttpAuth
 
 _PREFIX: Final = re.compile(r"[a-zA-Z0-9_-]{0,32}")
 _TIMEOUT: Final = 60.0
@@ -173,7 +173,7 @@ class McpServer:
         Args:
             url: Its URL.
             headers: Headers of each request, such as one with a token.
-            auth: Lets the process in by OAuth.
+            auth: Lets the process in by OAuth: as itself, or as a person authorizes it.
             **options: See the attributes of the class.
 
         Raises:
@@ -215,6 +215,11 @@ class McpServer:
         """Whether calls of a tool need a person's approval."""
         return matches(tool, self.needs_approval)
 
+    @property
+    def is_authorized_by_people(self) -> bool:
+        """Whether a person may have to let this process in."""
+        return isinstance(self.transport, Http) and isinstance(self.transport.auth, AuthorizationCode)
+
     def _check(self) -> None:
         if not self.name:
             raise InvalidServer(repr(self.transport), "it has no name: give name=")
@@ -237,7 +242,8 @@ class McpServer:
             return
         if not isinstance(http.auth, HttpAuth):
             raise InvalidServer(
-                self.name, f"auth={http.auth!r:.80}: give ClientCredentials(client_id, client_secret, issuer=…)"
+                self.name,
+                f"auth={http.auth!r:.80}: give a ClientCredentials(…) or an AuthorizationCode(…)",
             )
         if any(name.lower() == "authorization" for name in http.headers):
             raise InvalidServer(self.name, "headers= and auth= both let it in: leave the header authorization out")
@@ -254,7 +260,7 @@ def _host(url: str) -> str:
 def _secrets(transport: Transport, *, likely: bool) -> Sequence[str]:
     match transport:
         case Http(url, headers, auth):
-            own = () if auth is None else (auth.client_secret,)
+            own = () if auth is None or auth.client_secret is None else (auth.client_secret,)
             return (*address_secrets(url, likely=likely), *named_secrets(headers, likely=likely), *own)
         case Stdio():
             return tuple(named_secrets(transport.env, likely=likely))

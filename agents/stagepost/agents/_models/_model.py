@@ -6,6 +6,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from stagepost._dataclasses import dataclass
 
+from ._filled_prompt import FilledPrompt
 from ._messages import AssistantMessage, ChatMessage, ProviderContent, ToolCall, Usage
 from ._provider_tool import ProviderTool
 from ._settings import ModelSettings
@@ -83,6 +84,7 @@ class ModelRequest:
         provider_tools: Tools that the model's provider executes itself; also on the last turn.
         left_out: How many earlier answers of the model `messages` does not have, because the agent's `ContextPolicy`
             leaves them out.
+        prompt: Where the agent's prompt is from, if it is one of a registry; see `Prompts`.
     """
 
     messages: Sequence[ChatMessage]
@@ -92,6 +94,7 @@ class ModelRequest:
     settings: ModelSettings = _UNSET
     provider_tools: Sequence[ProviderTool] = ()
     left_out: int = field(default=0, compare=False, repr=False)
+    prompt: FilledPrompt | None = field(default=None, compare=False, repr=False)
 
     @property
     def answers(self) -> int:

@@ -17,12 +17,14 @@ class Choice:
         include_tool_events: Whether it is told of calls of tools, their progress and their results.
         below: Whether it is told of the agents below the root.
         partial: Whether it is told what has arrived of typed answers.
+        whole_results: Whether it is told the results of tools as a whole.
     """
 
     include_thinking: bool = True
     include_tool_events: bool = True
     below: bool = True
     partial: bool = False
+    whole_results: bool = False
 
     @property
     def is_all(self) -> bool:

@@ -73,7 +73,8 @@ class ToolReturned(StreamPart):
 
     Attributes:
         name: The tool's name.
-        result: The first 1,000 characters of the result, or of the error.
+        result: The first 1,000 characters of the result, or of the error; all of it for a reader with
+            ``whole_results``.
         tool_call_id: The model's id of the call.
         success: Whether nothing went wrong.
     """
@@ -170,6 +171,7 @@ class AgentFinished(StreamPart):
         conversation_id: The conversation; None if the other agent is a tool.
         status: How its run has ended.
         error: Why it has failed; None if it has not.
+        result: Its whole answer, as JSON values; None if it has not completed.
     """
 
     type: ClassVar[str] = "agent_finished"
@@ -178,6 +180,7 @@ class AgentFinished(StreamPart):
     conversation_id: str | None = None
     status: Literal["completed", "failed", "cancelled", "dead"] = "completed"
     error: str | None = None
+    result: JsonValue = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from ._reading import MisplacedPosition, Reading
 from ._source import LoopOf, Source
 from ._standing import Standing
 from ._stored import StoredRun
-from ._telling import Telling
+from ._telling import LONGEST, Telling
 from ._tree import Tree
 
 _MOST: Final = 200  # parts
@@ -54,6 +54,7 @@ async def read(
     known: Cursor | None = None,
     mask: Callable[[str], str] | None = None,
     limit: int = _MOST,
+    longest: int | None = LONGEST,
 ) -> Batch:
     """The next parts of a task.
 
@@ -65,6 +66,7 @@ async def read(
         known: The same as it is understood, if it is that of a batch.
         mask: Hides secrets in phrases.
         limit: How many parts at most.
+        longest: How many characters of a tool's result; None for all.
 
     Raises:
         InvalidCursor: The cursor is none of this task.
@@ -77,7 +79,7 @@ async def read(
         tree = await Reading(source, loop_of).root(run_id, None if known is None else known.position)
     except MisplacedPosition as error:
         raise InvalidCursor(str(cursor), str(error)) from None
-    return told(tree, known, cursor, mask=mask, limit=limit)
+    return told(tree, known, cursor, mask=mask, limit=limit, longest=longest)
 
 
 def told(
@@ -87,6 +89,7 @@ def told(
     *,
     mask: Callable[[str], str] | None = None,
     limit: int = _MOST,
+    longest: int | None = LONGEST,
 ) -> Batch:
     """The next parts of a task that was read: a pure function.
 
@@ -96,12 +99,13 @@ def told(
         cursor: The same as a text.
         mask: Hides secrets in phrases.
         limit: How many parts at most.
+        longest: How many characters of a tool's result; None for all.
     """
     info = tree.run.info
     is_ended = not info.status.is_open
     end = End(info.status.value, info.epoch) if is_ended else None
     is_known = end is not None and known is not None and known.end == end
-    telling = Telling(tree, info.run_id, mask=mask)
+    telling = Telling(tree, info.run_id, mask=mask, longest=longest)
     parts: list[StreamPart] = []
     check, shown = check_of(info.run_id), end if is_known else None
     for kind, fields, position in telling.parts():

@@ -25,6 +25,7 @@ from ._partial import FormOf, Partials
 from ._position import Cursor
 from ._read import Batch, read
 from ._source import LoopOf
+from ._telling import LONGEST
 from ._text import Spoken
 from ._unkept import unkept_end
 
@@ -115,6 +116,7 @@ class TaskStream(Generic[OutputT_co]):
         self._opening = opening
         self._choice = choice
         self._takes_all = choice.is_all
+        self._longest = None if choice.whole_results else LONGEST
         self._after = self._cursor = after
         self._known: Cursor | None = None
         self._block: AbstractAsyncContextManager[Hearing[OutputT_co]] | None = None
@@ -294,7 +296,7 @@ class TaskStream(Generic[OutputT_co]):
 
     @property
     def _key(self) -> object:
-        return TaskStream, self._entered.task_id, self._after
+        return TaskStream, self._entered.task_id, self._after, self._longest
 
     async def _end_unread(self, error: RunNotFound) -> None:
         """Tell the end of a task of which nothing is kept, and what was told before that.
@@ -323,10 +325,11 @@ class TaskStream(Generic[OutputT_co]):
     async def _next_batch(self) -> Batch:
         hearing = self._entered
         listening, arguments = hearing.listening, (hearing.loop_of, hearing.task_id, self._after)
+        known, mask, longest = self._known, hearing.mask, self._longest
         try:
-            return await read(listening.followed, *arguments, known=self._known, mask=hearing.mask)
+            return await read(listening.followed, *arguments, known=known, mask=mask, longest=longest)
         except InvalidCursor:  # of a commit that only the store knows of yet, or of nobody's
-            return await read(listening.source, *arguments, known=self._known, mask=hearing.mask)
+            return await read(listening.source, *arguments, known=known, mask=mask, longest=longest)
 
     async def _come_to(self) -> Callable[[], AgentResult[OutputT_co]] | BaseException:
         """What makes the result of the run, once for all who ask; or its error."""

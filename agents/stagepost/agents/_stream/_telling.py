@@ -33,7 +33,7 @@ from ._tree import Tree
 Draft: TypeAlias = tuple[type[StreamPart], dict[str, Any], Position]
 """A part: its type, its fields without task and cursor, and how much of its run was told with it."""
 
-_LONGEST: Final = 1_000  # characters of a result
+LONGEST: Final = 1_000  # characters of a result
 _NOTHING: Final = CallTold()
 _RETURNED: Final = CallTold(result=True)
 _Counted: TypeAlias = Literal["approvals", "questions", "doubts"]
@@ -47,6 +47,7 @@ class Telling:
         root_id: The task.
         above: Names of the agents above its own.
         mask: Hides secrets.
+        longest: How many characters of a result are told; None for all.
 
     Attributes:
         position: How much was told.
@@ -55,7 +56,13 @@ class Telling:
     """
 
     def __init__(
-        self, tree: Tree, root_id: str, above: tuple[str, ...] = (), mask: Callable[[str], str] | None = None
+        self,
+        tree: Tree,
+        root_id: str,
+        above: tuple[str, ...] = (),
+        mask: Callable[[str], str] | None = None,
+        *,
+        longest: int | None = LONGEST,
     ) -> None:
         self.position = tree.position
         self.is_whole = True
@@ -65,6 +72,7 @@ class Telling:
         self._root_id = root_id
         self._above = above
         self._mask = mask
+        self._longest = longest
         self._visit = tree.run.info.run_id[len(root_id) + 1 :]
 
     @property
@@ -98,7 +106,7 @@ class Telling:
         count, told = len(said) + len(made), before.said
         if isinstance(message, ToolMessage):  # of a call of the run that this one continues
             self.position = after
-            yield self._part(ToolReturned, at, place, message.call_id, _returned(message))
+            yield self._part(ToolReturned, at, place, message.call_id, _returned(message, self._longest))
         for number in range(told, count):
             self.position = after if number == count - 1 else before._replace(said=number + 1)
             if number < len(said):
@@ -172,13 +180,14 @@ class Telling:
             told = self._tell(place, told._replace(agent=2, below=None))
             ended_at, info = below.run.info.finished_at or at, below.run.info
             error = None if info.error is None else own_error(info.error)
-            fields = {**self._agent(below, call), "status": info.status.value, "error": error}
+            answer = below.run.output if info.status is RunStatus.COMPLETED else None
+            fields = {**self._agent(below, call), "status": info.status.value, "error": error, "result": answer}
             yield self._part(AgentFinished, ended_at, place, call.id, fields)
         if result is not None:
             self._tell(place, _RETURNED)
             if places and all(map(self._has_result, places)):
                 self._pass(places[-1])
-            yield self._part(ToolReturned, at, place, call.id, _returned(result))
+            yield self._part(ToolReturned, at, place, call.id, _returned(result, self._longest))
 
     def _asking_people(self, place: int, index: int, call: ToolCall) -> Iterator[Draft]:
         """What a call asks people, and what was in doubt of it."""
@@ -204,7 +213,7 @@ class Telling:
         if not told.agent:
             told = self._tell(place, told._replace(agent=1))
             yield self._part(AgentStarted, below.run.info.created_at, place, call.id, self._agent(below, call))
-        telling = Telling(below, self._root_id, self.path, self._mask)
+        telling = Telling(below, self._root_id, self.path, self._mask, longest=self._longest)
         for kind, fields, position in telling.parts():
             told = self._tell(place, told._replace(below=position))
             yield kind, fields, self.position
@@ -259,10 +268,10 @@ def _said(message: ChatMessage) -> dict[str, Any]:
     return {**said, "thinking": message.thinking if isinstance(message, AssistantMessage) else ""}
 
 
-def _returned(message: ToolMessage) -> dict[str, Any]:
+def _returned(message: ToolMessage, longest: int | None) -> dict[str, Any]:
     return {
         "name": message.tool,
-        "result": message.text[:_LONGEST],
+        "result": message.text[:longest],
         "tool_call_id": message.call_id,
         "success": not message.is_error,
     }

@@ -46,6 +46,7 @@ def converse(
     id: str | None = ...,
     idle: Duration | None = ...,
     labels: Mapping[str, str] | None = ...,
+    trace: str | None = ...,
 ) -> "OpenConversation[OutputT]": ...
 @overload
 def converse(
@@ -55,6 +56,7 @@ def converse(
     id: str | None = ...,
     idle: Duration | None = ...,
     labels: Mapping[str, str] | None = ...,
+    trace: str | None = ...,
 ) -> "OpenConversation[Any]": ...
 def converse(
     runner: Runner,
@@ -63,6 +65,7 @@ def converse(
     id: str | None = None,  # noqa: A002  # the word for it
     idle: Duration | None = _UNSAID,
     labels: Mapping[str, str] | None = None,
+    trace: str | None = None,
 ) -> "OpenConversation[Any]":
     """Open a conversation with an agent: an async context manager whose messages outlive the process.
 
@@ -93,6 +96,8 @@ def converse(
             counts, not that of an earlier one.
         labels: What the runs of the messages that are sent here can be found by, as for `Tasks.start`; beside their
             own label, ``conversation``.
+        trace: The trace that the runs of the messages that are sent here belong to, as for ``runner.start``; by default
+            each has a trace of its own.
 
     Raises:
         LabelRefused: One of the labels is ``conversation``.
@@ -108,7 +113,7 @@ def converse(
         raise LabelRefused(f"{LABEL!r} is what converse() finds the conversation by: call yours something else")
     loop = known_loop(runner, agent)
     limit = loop.idle if isinstance(idle, _Unsaid) else seconds(idle, "idle")
-    return OpenConversation(runner, loop, conversation_id, limit, labels)
+    return OpenConversation(runner, loop, conversation_id, limit, labels, trace)
 
 
 class OpenConversation(Generic[OutputT_co]):
@@ -122,14 +127,20 @@ class OpenConversation(Generic[OutputT_co]):
     """
 
     def __init__(
-        self, runner: Runner, loop: AgentLoop, conversation_id: str, idle: float, labels: Mapping[str, str] | None
+        self,
+        runner: Runner,
+        loop: AgentLoop,
+        conversation_id: str,
+        idle: float,
+        labels: Mapping[str, str] | None,
+        trace: str | None,
     ) -> None:
         self.id = conversation_id
         self._clock = runner.clock
         self._runner = runner
         self._loop = loop
         self._idle = idle
-        self._turns = Turns(runner, loop, conversation_id, labels)
+        self._turns = Turns(runner, loop, conversation_id, labels, trace)
         self._last: Turn | None = None
         self._taken = -1  # number of a turn that somebody else has begun meanwhile
         self._is_current = False  # whether `_last` is the last one, as far as is known
@@ -211,6 +222,7 @@ class OpenConversation(Generic[OutputT_co]):
         include_tool_events: bool = True,
         below: bool = True,
         partial: bool = False,
+        whole_results: bool = False,
         buffer: int = BUFFER,
     ) -> TaskStream[OutputT_co]:
         """A stream that sends a message when its block is entered, and has the parts of the answer's turn.
@@ -230,6 +242,7 @@ class OpenConversation(Generic[OutputT_co]):
             include_tool_events: As for `Tasks.stream`.
             below: As for `Tasks.stream`.
             partial: As for `Tasks.stream`.
+            whole_results: As for `Tasks.stream`.
             buffer: As for `Tasks.stream`.
 
         Raises:
@@ -247,7 +260,11 @@ class OpenConversation(Generic[OutputT_co]):
             return lambda: self._loop.result(state, self._clock)
 
         choice = Choice(
-            include_thinking=include_thinking, include_tool_events=include_tool_events, below=below, partial=partial
+            include_thinking=include_thinking,
+            include_tool_events=include_tool_events,
+            below=below,
+            partial=partial,
+            whole_results=whole_results,
         )
         return stream_of(self._runner, begin, choice, buffer=buffer, result=result)
 

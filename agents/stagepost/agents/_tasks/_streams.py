@@ -52,6 +52,7 @@ class TaskStreams:
         include_tool_events: bool = True,
         below: bool = True,
         partial: bool = False,
+        whole_results: bool = False,
         buffer: int = BUFFER,
     ) -> TaskStream[Any]:
         """The stream of a task: an async context manager with an async iterator of its parts, see `TaskStream`.
@@ -68,6 +69,7 @@ class TaskStreams:
             include_tool_events: Whether it is told of calls of tools, their arguments, progress and results.
             below: Whether it is told of the agents below the task's agent.
             partial: Whether it gets a `PartialOutput` as often as there is more of a typed answer.
+            whole_results: Whether it gets results of tools as a whole, and not only the beginning of long ones.
             buffer: How many tokens and other parts without a number are kept for a slow reader; of more the oldest are
                 dropped.
 
@@ -86,7 +88,11 @@ class TaskStreams:
             return await self._runner.get(task_id)
 
         choice = Choice(
-            include_thinking=include_thinking, include_tool_events=include_tool_events, below=below, partial=partial
+            include_thinking=include_thinking,
+            include_tool_events=include_tool_events,
+            below=below,
+            partial=partial,
+            whole_results=whole_results,
         )
         return stream_of(self._runner, begin, choice, buffer=buffer, after=after or None)
 
@@ -105,6 +111,7 @@ class TaskStreams:
         include_tool_events: bool = ...,
         below: bool = ...,
         partial: bool = ...,
+        whole_results: bool = ...,
         buffer: int = ...,
     ) -> TaskStream[OutputT]: ...
     @overload
@@ -122,6 +129,7 @@ class TaskStreams:
         include_tool_events: bool = ...,
         below: bool = ...,
         partial: bool = ...,
+        whole_results: bool = ...,
         buffer: int = ...,
     ) -> TaskStream[Any]: ...
     def start_stream(
@@ -138,6 +146,7 @@ class TaskStreams:
         include_tool_events: bool = True,
         below: bool = True,
         partial: bool = False,
+        whole_results: bool = False,
         buffer: int = BUFFER,
     ) -> TaskStream[Any]:
         """A stream that starts its task when its block is entered, or joins the one that has this id or key.
@@ -163,6 +172,7 @@ class TaskStreams:
             include_tool_events: As for `stream`.
             below: As for `stream`.
             partial: As for `stream`.
+            whole_results: As for `stream`.
             buffer: As for `stream`.
 
         Raises:
@@ -183,7 +193,11 @@ class TaskStreams:
             )
 
         choice = Choice(
-            include_thinking=include_thinking, include_tool_events=include_tool_events, below=below, partial=partial
+            include_thinking=include_thinking,
+            include_tool_events=include_tool_events,
+            below=below,
+            partial=partial,
+            whole_results=whole_results,
         )
         return stream_of(self._runner, begin, choice, buffer=buffer, after=after or None)
 

@@ -74,15 +74,22 @@ class Turns:
         loop: The agent's loop.
         conversation_id: The conversation.
         labels: What the runs that begin here can be found by.
+        trace: The trace that they belong to; None for one each.
     """
 
     def __init__(
-        self, runner: Runner, loop: AgentLoop, conversation_id: str, labels: Mapping[str, str] | None = None
+        self,
+        runner: Runner,
+        loop: AgentLoop,
+        conversation_id: str,
+        labels: Mapping[str, str] | None = None,
+        trace: str | None = None,
     ) -> None:
         self._runner = runner
         self._loop = loop
         self._id = conversation_id
         self._labels = labels
+        self._trace = trace
 
     def run_id(self, number: int) -> str:
         """The name of a turn."""
@@ -136,6 +143,7 @@ class Turns:
                 key=None if key is None else f"{self._id}/{key}",
                 keep=self._keep,
                 labels={**(self._labels or {}), LABEL: self._id},
+                trace=self._trace,
             )
         except RunConflict as conflict:
             view = await self._runner.runs.get(conflict.run_id)

@@ -17,7 +17,7 @@ from ..errors import InvalidTool
 from ._signature import Taken, read_signature
 
 
-class InvalidArguments(Exception):
+class InvalidArguments(ValueError):
     """The model's arguments do not fit; the text goes back to it."""
 
 

@@ -45,9 +45,7 @@ class Langfuse(BaseTracingProvider):
     def __init__(
         self, *, public_key: str | None = None, secret_key: str | None = None, host: str | None = None
     ) -> None:
-        public = _given("public_key", public_key, "LANGFUSE_PUBLIC_KEY")
-        secret = _given("secret_key", secret_key, "LANGFUSE_SECRET_KEY")
-        self._provider = _provider(public, secret, host or _environment("LANGFUSE_BASE_URL", "LANGFUSE_HOST") or _CLOUD)
+        self._provider = _provider(*langfuse_settings(public_key, secret_key, host))
         from ._otel_spans import Spans  # noqa: PLC0415  # an extra
 
         self._spans = Spans(self._provider, None)
@@ -139,6 +137,17 @@ class Langfuse(BaseTracingProvider):
         if status == "suspended":
             told = _SUSPENDED
         self._spans.end(context, told, failed="_OTHER" if status == "error" else None, at=at)
+
+
+def langfuse_settings(public_key: str | None, secret_key: str | None, host: str | None) -> tuple[str, str, str]:
+    """The keys of a project and its host, as they are given or in the environment.
+
+    Raises:
+        InvalidArgument: A key is missing.
+    """
+    public = _given("public_key", public_key, "LANGFUSE_PUBLIC_KEY")
+    secret = _given("secret_key", secret_key, "LANGFUSE_SECRET_KEY")
+    return public, secret, host or _environment("LANGFUSE_BASE_URL", "LANGFUSE_HOST") or _CLOUD
 
 
 def _given(what: str, value: str | None, variable: str) -> str:

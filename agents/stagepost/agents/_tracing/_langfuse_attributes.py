@@ -11,6 +11,8 @@ from ._observation import ObservationStatus, ObservationType
 from ._provider import Attributes
 
 TYPE: Final = "langfuse.observation.type"
+PROMPT: Final = "langfuse.observation.prompt.name"
+PROMPT_VERSION: Final = "langfuse.observation.prompt.version"
 LEVEL: Final = "langfuse.observation.level"
 MESSAGE: Final = "langfuse.observation.status_message"
 METADATA: Final = "langfuse.observation.metadata"
@@ -54,6 +56,7 @@ def observation(name: str, kind: ObservationType, metadata: Attributes, content:
     model = metadata.get("model")
     if kind is ObservationType.GENERATION and isinstance(model, str):
         told[MODEL] = model
+    told.update(_prompt(metadata))
     if content is not None:
         told[INPUT] = _text(content)
     return NewSpan(name, "internal", told)
@@ -83,6 +86,14 @@ def used(usage: Mapping[str, int | float] | None) -> Described:
     if "cost" in usage:
         told[COST] = _json({"total": usage["cost"]})
     return told
+
+
+def _prompt(metadata: Attributes) -> Described:
+    """What leads from a question to a prompt of Langfuse, whose versions are numbers."""
+    name, version = metadata.get("prompt_name"), metadata.get("prompt_version")
+    if metadata.get("prompt_source") != "registry" or not isinstance(version, str) or not version.isdecimal():
+        return {}
+    return {PROMPT: str(name), PROMPT_VERSION: int(version)}
 
 
 def _text(value: JsonValue) -> str:

@@ -34,12 +34,12 @@ class Definitions:
 
     def inbox(self, store: SqliteInbox, file: Path | None) -> Inbox:
         """An inbox that checks what is sent."""
-        made = self._made(file)
+        made = self.made(file)
         return made.inbox(store) if isinstance(made, Runner) else Inbox(store, workflows=made)
 
     async def check(self, reader: StoreReader, file: Path | None, progress: Progress) -> CheckReport:
         """What becomes of each open run of a file with these workflows."""
-        made = self._made(file)
+        made = self.made(file)
         if isinstance(made, Runner):
             return await made.check(reader, progress=progress)
         return await check_runs(reader, workflows=made, progress=progress)
@@ -56,9 +56,9 @@ class Definitions:
             Refused: Another process owns the file.
             UsageError: A runner was named whose store is not the file.
         """
-        made = self._made(file)
+        made = self.made(file)
         if isinstance(made, Runner):
-            path = self._path(made, file)
+            path = self.path(made, file)
             check_free(existing(path), action)
             async with made.store, made:
                 yield made
@@ -66,7 +66,12 @@ class Definitions:
         async with owning(file, action) as store, Runner(store, workflows=made, keep_for=None, keep_keys=None) as own:
             yield own
 
-    def _made(self, file: Path | None) -> Runner | Sequence[Servable]:
+    def made(self, file: Path | None) -> Runner | Sequence[Servable]:
+        """What is named, or what the function that is named makes.
+
+        Raises:
+            UsageError: It is nothing of the kind.
+        """
         found = self.found
         if not isinstance(found, Runner) and not _is_servable(found) and callable(found):
             found = self._called(found, file)
@@ -90,8 +95,12 @@ class Definitions:
         except Exception as error:
             raise UsageError(f"--app {self.name} raised {type(error).__name__}: {error}") from error
 
-    def _path(self, runner: Runner, file: Path | None) -> Path:
-        """The file of a runner's store, which is to be the one that was given."""
+    def path(self, runner: Runner, file: Path | None) -> Path:
+        """The file of a runner's store, which is to be the one that was given.
+
+        Raises:
+            UsageError: It is another one, or none.
+        """
         store: Any = runner.store
         if not isinstance(store, SqliteStore):
             raise UsageError(f"the runner of --app {self.name} works on {type(store).__name__}, and not on a file")

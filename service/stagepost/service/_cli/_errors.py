@@ -117,7 +117,7 @@ _STATUSES = {
     429: Exit.REFUSED,
     503: Exit.NO_STORE,
 }
-_ROOTS = frozenset({"AgentError", "CheckpointError", "ClientError", "HubError", "WorkflowError"})
+_ROOTS = frozenset({"AgentError", "CheckpointError", "ClientError", "HubError", "ServiceError", "WorkflowError"})
 _OPTIONS = {
     "effects='again'": "--effects again",
     "effects='keep'": "--effects keep",
@@ -148,11 +148,14 @@ _KINDS = {
             "StoreLost",
         }
     ),
-    Exit.USAGE: frozenset({"DefinitionError", "ExtraMissing", "InvalidName", "LabelRefused"}),
+    Exit.USAGE: frozenset(
+        {"DefinitionError", "ExtraMissing", "InvalidKey", "InvalidName", "InvalidSettings", "LabelRefused"}
+    ),
     Exit.REFUSED: frozenset(
         {
             "AlreadyAnswered",
             "CancelRequested",
+            "CannotListen",
             "CannotStore",
             "ConversationOver",
             "EffectError",

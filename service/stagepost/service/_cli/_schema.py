@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from .._wire._done import Done
 from .._wire._history import HistoryPage
+from .._wire._keys import KeyMade
 from .._wire._run import RunShown
 from .._wire._runs import RunCounts, RunPage
 from .._wire._schedules import ScheduleList
@@ -46,6 +47,7 @@ OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
         "verify": (VerifyFound,),
         "doctor": (DoctorReport,),
         "chat": (ChatEvent,),
+        "keys new": (KeyMade,),
     }
 )
 LINES: Final = frozenset(

@@ -22,6 +22,7 @@ from ._health import Health, HealthCheck
 from ._inside import Inside
 from ._lifespan import Source, opened
 from ._limits import RequestLimits
+from ._origins import checked_origin
 from ._outside import Outside
 from ._runs._routes import run_routes
 from ._service import Service
@@ -67,7 +68,7 @@ def create_app(
         InvalidKey: Two keys have one name.
         ValueError: A limit, an origin or a folder of pages is none, or two checks have one name.
     """
-    keyring, allowed = Keyring(keys), _origins(origins)
+    keyring, allowed = Keyring(keys), frozenset(map(checked_origin, origins))
     service = Service(
         keyring,
         Logins(keyring, secret=_bytes(login_secret)),
@@ -88,6 +89,7 @@ def create_app(
         exception_handlers={HTTPException: passed_on},
         lifespan=_living(service, source, lifespan),
     )
+    app.state.stagepost_has_keys = bool(keyring)
     app.router.redirect_slashes = False  # it would redirect to whatever host is asked for
     return app
 
@@ -131,17 +133,6 @@ def _cors(origins: frozenset[str]) -> Sequence[Middleware]:
             expose_headers=["Retry-After", "X-Request-ID"],
         )
     ]
-
-
-def _origins(origins: Iterable[str]) -> frozenset[str]:
-    found = frozenset(origins)
-    for origin in found:
-        scheme, _, rest = origin.partition("://")
-        if scheme not in ("http", "https") or not rest or "/" in rest or "*" in rest:
-            raise ValueError(
-                f"origins={origin!r}: give scheme and host, such as https://app.example.com, without a path"
-            )
-    return found
 
 
 def _bytes(secret: str | bytes | None) -> bytes:

@@ -21,7 +21,14 @@ from ..errors import Detail, InvalidBody, ServiceError
 KNOWN: Final = (AgentError, CheckpointError, HubError, WorkflowError, ServiceError)
 
 _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
-    HTTPStatus.BAD_REQUEST: ("CursorRefused", "InputRefused", "InvalidCursor", "InvalidName", "MalformedRequest"),
+    HTTPStatus.BAD_REQUEST: (
+        "CursorRefused",
+        "InputRefused",
+        "InvalidCursor",
+        "InvalidEventId",
+        "InvalidName",
+        "MalformedRequest",
+    ),
     HTTPStatus.UNAUTHORIZED: ("KeyRequired",),
     HTTPStatus.FORBIDDEN: ("RequestRefused", "ScopeRequired"),
     HTTPStatus.NOT_FOUND: (
@@ -48,6 +55,7 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
         "RunNotEnded",
         "RunNotOpen",
         "RunOwned",
+        "SessionBusy",
         "TaskFinished",
         "TaskNotFinished",
         "UnknownWorkflow",
@@ -59,10 +67,12 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
         "InvalidBody",
         "InvalidDecision",
         "InvalidRequest",
+        "KeyReused",
         "LabelRefused",
         "NotAnAgent",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: ("TooManyRequests", "TooManyStreams"),
+    HTTPStatus.INTERNAL_SERVER_ERROR: ("TurnFailed",),
     HTTPStatus.SERVICE_UNAVAILABLE: (
         "NotServing",
         "RunnerNotOpen",
@@ -153,8 +163,8 @@ async def passed_on(_request: Request, error: Exception) -> Response:
 def _headers(error: BaseException, status: HTTPStatus) -> Iterator[tuple[str, str]]:
     if status == HTTPStatus.UNAUTHORIZED:
         yield "WWW-Authenticate", 'Bearer realm="stagepost"'
-    if status in (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_TIMEOUT):
-        yield "Connection", "close"  # else a server reads what is left of it
+    if status == HTTPStatus.REQUEST_TIMEOUT:
+        yield "Connection", "close"
     retry_after = getattr(error, "retry_after", None)
     if isinstance(retry_after, int):
         yield "Retry-After", str(retry_after)

@@ -68,7 +68,7 @@ class Outside:
         async def completed(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status = int(message["status"])
                 _complete(MutableHeaders(scope=message), request_id, is_secure=scope.get("scheme") == "https")
             await send(message)
 

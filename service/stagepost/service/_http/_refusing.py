@@ -15,6 +15,7 @@ _SINGLE: Final = ("authorization", "content-length", "content-type", "host", "id
 _STRANGE: Final = re.compile(r"[\x00-\x1f\x7f\\\ufffd]|//|/\.{1,2}(?:/|$)")
 _FORWARDED: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 _NAMES: Final = frozenset({"localhost"})
+_LARGEST: Final = 32 * 1024
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -34,13 +35,17 @@ def check_headers(headers: Headers) -> None:
     """See that headers on which something depends are there once.
 
     Raises:
-        MalformedRequest: One is there twice, or there is no host.
+        MalformedRequest: One is there twice, there is no host, the body has two lengths, or they have more than 32 KiB.
     """
+    if sum(len(name) + len(value) for name, value in headers.raw) > _LARGEST:
+        raise MalformedRequest("The headers are larger than 32 KiB")
     for name in _SINGLE:
         if len(headers.getlist(name)) > 1:
             raise MalformedRequest(f"The header {name} is there twice")
     if not headers.get("host"):
         raise MalformedRequest("The header host is missing")
+    if "content-length" in headers and "transfer-encoding" in headers:
+        raise MalformedRequest("The body has a length and comes in chunks")
 
 
 def check_host(headers: Headers, hosts: Collection[str]) -> None:

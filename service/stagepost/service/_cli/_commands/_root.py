@@ -8,6 +8,7 @@ import typer
 
 from .._acting import act
 from .._options import AppOption, ByOption, DebugOption, FileOption, JsonOption
+from ._keys import keys
 from ._runs import runs
 from ._schedules import schedules
 
@@ -21,6 +22,7 @@ main = typer.Typer(
 )
 main.add_typer(runs, name="runs")
 main.add_typer(schedules, name="schedules")
+main.add_typer(keys, name="keys")
 
 
 @main.callback()
@@ -89,6 +91,30 @@ def chat(
     from .._chat._chatting import Chat, chatted
 
     act(partial(chatted, Chat(agent, file, app, conversation, by)), json=json, debug=debug)
+
+
+@main.command()
+def serve(
+    app: Annotated[
+        str, typer.Argument(metavar="MODULE:APP", show_default=False, help="An application, workflows, or a Runner.")
+    ],
+    *,
+    file: FileOption = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Where to listen; 127.0.0.1 by default (STAGEPOST_HOST).")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="On which port; 8000 by default (STAGEPOST_PORT).")
+    ] = None,
+    keys: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with the lines that `keys new` prints.")
+    ] = None,
+    debug: DebugOption = False,
+) -> None:
+    """Serve runs over HTTP: start, follow, answer, and what else this command does."""
+    from .._serving import Service, served
+
+    act(partial(served, Service(app, file, host, port, keys)), json=False, debug=debug)
 
 
 @main.command()

@@ -1,0 +1,92 @@
+"""What is kept of authorizations: what people are asked, their attempts, and what they have granted."""
+
+import hashlib
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from ._token_store import TokenStore
+
+AGAIN: Final = "open the address of the question again"
+
+
+class Ticket(BaseModel, frozen=True):
+    """What a person is asked to authorize.
+
+    Attributes:
+        server: Name of the server.
+        url: Its address, without keys.
+        redirect_uri: Where the authorization server sends the browser.
+        client_id: What the authorization server calls this process; None to register.
+        client_secret: Its secret.
+        issuer: The authorization server; None for the one that the server names.
+        scope: What to ask for; None for what the server wants.
+        client_name: What people are told that asks.
+        status: What the server answered.
+        challenge: What it said that is needed.
+        asked_at: When, in seconds since 1970.
+    """
+
+    server: str
+    url: str
+    redirect_uri: str
+    client_id: str | None = None
+    client_secret: str | None = None
+    issuer: str | None = None
+    scope: str | None = None
+    client_name: str = ""
+    status: int
+    challenge: str
+    asked_at: float
+
+
+class Attempt(BaseModel, frozen=True):
+    """One opening of the address of a ticket.
+
+    Attributes:
+        ticket_id: Of which ticket.
+        ticket: The ticket.
+        browser: Digest of what the browser was given.
+        verifier: The code verifier of PKCE.
+        known: What was found out of the authorization server.
+    """
+
+    ticket_id: str
+    ticket: Ticket
+    browser: str
+    verifier: str
+    known: dict[str, Any]
+
+
+class Grant(BaseModel, frozen=True):
+    """What a person has authorized.
+
+    Attributes:
+        tokens: As the authorization server gave them.
+        known: What is known of that server, for refreshing them.
+        granted_at: When, in seconds since 1970.
+    """
+
+    tokens: dict[str, Any]
+    known: dict[str, Any]
+    granted_at: float
+
+
+async def grant_for(tokens: TokenStore, url: str, client_id: str | None) -> Grant | None:
+    """What was authorized for a server; None if nothing was."""
+    found = await tokens.get(_place(url, client_id))
+    return None if found is None else Grant.model_validate_json(found)
+
+
+async def keep_grant(tokens: TokenStore, url: str, client_id: str | None, grant: Grant) -> None:
+    """Keep what was authorized for a server."""
+    await tokens.put(_place(url, client_id), grant.model_dump_json())
+
+
+def digest(text: str) -> str:
+    """What a secret is kept as, if it only has to be known again."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _place(url: str, client_id: str | None) -> str:
+    return f"grant/{digest(f'{url} {client_id}')}"

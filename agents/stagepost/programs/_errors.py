@@ -1,0 +1,39 @@
+"""The errors that this layer raises; `errors` exports them, with a tree."""
+
+
+class ProgramsError(Exception):
+    """Root of the errors of ``stagepost.programs``."""
+
+
+class InvalidSignature(ProgramsError, ValueError):
+    """A signature cannot be read, or a type has no form in signatures.
+
+    Attributes:
+        why: What is wrong, where, and what to write instead.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"invalid signature: {why}")
+        self.why = why
+
+
+class InvalidValue(ProgramsError, TypeError):
+    """A value is none that programs know, such as an object of a class.
+
+    Attributes:
+        where: Where it was found, such as ``data.rows[3]``.
+    """
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(
+            f"{where} is {what}: programs know None, booleans, numbers, texts, lists, sets, dictionaries, dates and "
+            "date-times; convert it first"
+        )
+        self.where = where
+
+
+class ExtraMissing(ProgramsError, ImportError):
+    """A package is missing that only some programs need."""
+
+    def __init__(self, what: str, package: str) -> None:
+        super().__init__(f"{what} need {package}: pip install 'stagepost[programs]'")

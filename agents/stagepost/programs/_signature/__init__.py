@@ -1,0 +1,1 @@
+"""Signatures: what a program is given, and what it has to return."""

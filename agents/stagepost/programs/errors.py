@@ -1,0 +1,13 @@
+"""The errors of programs that are raised; what goes wrong inside a program is in `Outcome.error` instead.
+
+::
+
+    ProgramsError
+    ├── InvalidSignature(ValueError)    a signature cannot be read, or a type has no form in signatures
+    ├── InvalidValue(TypeError)         a value is none that programs know
+    └── ExtraMissing(ImportError)       a package of stagepost[programs] is missing
+"""
+
+from ._errors import ExtraMissing, InvalidSignature, InvalidValue, ProgramsError
+
+__all__ = ["ExtraMissing", "InvalidSignature", "InvalidValue", "ProgramsError"]

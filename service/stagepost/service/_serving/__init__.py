@@ -1,0 +1,1 @@
+"""Serving an application by uvicorn: its settings, its connections, and its end."""

@@ -1,0 +1,114 @@
+"""The routes of a supervisor."""
+
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from http import HTTPStatus
+from typing import Final
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from .._http._bodies import read_json
+from .._http._runs._events import RunEvents
+from .._http._serving import caller, serving
+from .._keys._key import Scope
+from ._bodies import read_resumption, read_session
+from ._errors import TurnFailed
+from ._history import history_of
+from ._phrases import FAILED
+from ._requests import ChatRequest, Resumption
+from ._responses import Answering, SupervisorResponse
+from ._sending import sent
+from ._sessions import ChatSessions
+from ._turns import ChatTurn
+
+_PING: Final = 15.0  # seconds without an event after which a comment is sent
+
+
+class SupervisorRoutes:
+    """The routes of a supervisor.
+
+    Args:
+        sessions: Its sessions, while they are open.
+    """
+
+    def __init__(self, sessions: Callable[[], ChatSessions]) -> None:
+        self._sessions = sessions
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """The routes."""
+        return (
+            Route("/chat", self.chat, methods=["POST"]),
+            Route("/chat/complete", self.complete, methods=["POST"]),
+            Route("/chat/{session_id}", self.history, methods=["GET"]),
+            Route("/chat/{session_id}/events", self.events, methods=["GET"]),
+        )
+
+    async def chat(self, request: Request) -> Response:
+        """Answer a message with events."""
+        caller(request, Scope.RUN)
+        how = read_resumption(request)
+        turn = await self._sessions().turn(await read_json(request, ChatRequest), how)
+        return _stream(request, turn)
+
+    async def complete(self, request: Request) -> Response:
+        """Answer a message as a whole."""
+        caller(request, Scope.RUN)
+        how = read_resumption(request)
+        body = await read_json(request, ChatRequest)
+        sessions = self._sessions()
+        turn = await sessions.turn(body, Resumption(key=how.key, detach=how.detach))
+        assert turn is not None  # noqa: S101  # that is the answer to a reader who comes back
+        answer = await _while_connected(request, turn, Answering(sessions.workers))
+        return Response(status_code=HTTPStatus.NO_CONTENT) if answer is None else JSONResponse(answer.model_dump())
+
+    async def history(self, request: Request) -> Response:
+        """Show a session."""
+        caller(request, Scope.READ)
+        session_id, sessions = read_session(request), self._sessions()
+        turns = await sessions.turns(session_id)
+        found = await history_of(serving(request).tasks, session_id, turns, sessions.workers)
+        return JSONResponse(found.model_dump())
+
+    async def events(self, request: Request) -> Response:
+        """The events of a session's last turn."""
+        caller(request, Scope.READ)
+        after = read_resumption(request).after
+        return _stream(request, await self._sessions().last(read_session(request), after))
+
+
+def _stream(request: Request, turn: ChatTurn | None) -> Response:
+    """The events of a turn; status 204, which ends an ``EventSource``, if all were told."""
+    if turn is None:
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+    return RunEvents(request, sent(turn), ping=_PING)
+
+
+async def _while_connected(request: Request, turn: ChatTurn, answering: Answering) -> SupervisorResponse | None:
+    """What a turn comes to; None if its client has gone before.
+
+    Raises:
+        TurnFailed: It has ended without an answer.
+    """
+    answer: SupervisorResponse | None = None
+    has_failed = False
+    async with anyio.create_task_group() as group:
+
+        async def watch() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            group.cancel_scope.cancel()
+
+        group.start_soon(watch)
+        async with aclosing(turn.events()) as events:
+            async for event in events:
+                answering.add(event)
+                has_failed = event.name == "error"
+        answer = answering.response
+        group.cancel_scope.cancel()
+    if has_failed:
+        raise TurnFailed(turn.session_id, FAILED)
+    return answer

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+from tests.service.http._page import PAGE, written
 from tests.service.http._runs import client_of, error_of, service, started, workflows
 
 from stagepost.checkpoint import MemoryStore
@@ -257,3 +258,8 @@ async def test_answers_are_what_the_document_says() -> None:
         check("/workflows", "get", await http.get("/workflows"))
         check("/waits/{wait_id}", "post", await http.post(f"/waits/{run_id}/approval", json={"answer": "maybe"}))
         check("/runs", "post", await http.post("/runs", json={}))
+
+
+def test_the_page_has_the_routes_of_the_program() -> None:
+    """``python -m tests.service.http._page`` writes them anew."""
+    assert written(PAGE.read_text()) == PAGE.read_text()

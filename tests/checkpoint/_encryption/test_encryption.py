@@ -18,7 +18,7 @@ from stagepost.checkpoint import (
     Commit,
     CorruptBlob,
     CorruptRun,
-    CorruptStore,
+    CorruptSchedule,
     Effect,
     EffectStatus,
     EncryptedInbox,
@@ -257,9 +257,45 @@ async def test_a_schedule_that_was_changed_is_told() -> None:
         saved = await store.save_schedule(StoredSchedule("daily", "digest", JSON, NOW, NOW, NOW))
         stored = await inner.schedule("daily")
         await inner.save_schedule(stored._replace(definition=stored.definition[:-6] + b'AAAA="'))
-        with pytest.raises(CorruptStore, match="'daily' was changed"):
+        with pytest.raises(CorruptSchedule, match=r"'daily' cannot be used \(it was changed"):
             await store.schedule("daily")
         assert saved.definition == JSON
+
+
+async def test_a_schedule_of_a_missing_key_hides_no_other() -> None:
+    inner, foreign = MemoryStore(), [f"a{number}" for number in range(5)]
+    async with EncryptedStore(inner, keys=OTHER) as store:
+        for key in foreign:
+            await store.save_schedule(StoredSchedule(key, "digest", JSON, NOW, NOW, NOW))
+    async with EncryptedStore(inner, keys=KEY) as store:
+        for key in ("b", "c"):
+            await store.save_schedule(StoredSchedule(key, "digest", JSON, NOW, NOW, NOW))
+        with pytest.raises(CannotDecrypt):
+            await store.schedule("a0")
+        page = await store.schedules()
+        assert [each.key for each in page.items] == ["b", "c"]
+        assert [error.key for error in page.damaged if isinstance(error, CorruptSchedule)] == foreign
+        assert "was encrypted by key" in page.damaged[0].reason
+        due = await store.due_schedules(NOW, limit=1)
+        assert ([each.key for each in due.items], due.following, len(due.damaged)) == (["b"], NOW, 5)
+        due = await store.due_schedules(NOW, limit=2)
+        assert ([each.key for each in due.items], due.following, len(due.damaged)) == (["b", "c"], None, 5)
+
+
+async def test_a_run_of_a_missing_key_hides_no_other() -> None:
+    inner = MemoryStore()
+    async with EncryptedStore(inner, keys=OTHER) as store:
+        await started(store, "foreign")
+    async with inner:
+        await started(inner, "plain")
+    async with EncryptedStore(inner, keys=[OTHER, KEY], plain=True) as store:
+        await started(store, "new")
+    async with EncryptedStore(inner, keys=OTHER) as store:
+        page = await store.find()
+        assert [run.run_id for run in page.items] == ["foreign", "new"]
+        (error,) = page.damaged
+        assert isinstance(error, CannotDecrypt)
+        assert (error.run_id, error.key) == ("plain", None)
 
 
 async def test_tables_of_the_application_are_not_encrypted() -> None:

@@ -206,7 +206,8 @@ class EncryptedReads(Generic[ReadableT]):
     async def schedules(self, *, after: str | None = None, limit: int = 100) -> Page[StoredSchedule]:
         """Schedules in the order of their keys."""
         found = await self._inner.schedules(after=after, limit=limit)
-        return found._replace(items=tuple(map(self._opening.schedule, found.items)))
+        opened, damaged = self._opening.schedules(found.items)
+        return found._replace(items=opened, damaged=(*found.damaged, *damaged))
 
     async def verify(self, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run as it is stored, and tell what was found of those that are damaged; this needs no key."""

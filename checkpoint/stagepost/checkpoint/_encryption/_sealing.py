@@ -15,7 +15,7 @@ from .._schedules import StoredSchedule
 from .._snapshots import RunInfo, Snapshot, Version
 from .._sqlite._failure import readable
 from .._waiting import Effect, Latest, NewWait, OpenWait, SentSignal, StoredWait, WaitKind
-from ..errors import CorruptBlob, CorruptRun, CorruptStore
+from ..errors import CannotDecrypt, CorruptBlob, CorruptRun, CorruptSchedule
 from ._keys import Changed, Keys
 
 T = TypeVar("T")
@@ -205,13 +205,25 @@ class Opening:
 
         Raises:
             CannotDecrypt: A key is missing.
-            CorruptStore: It was changed since it was sealed.
+            CorruptSchedule: It was changed since it was sealed.
         """
         try:
             definition = self._json(SCHEDULE, schedule.definition)
             return schedule._replace(definition=definition, error=self._text(schedule.error))
-        except Changed as error:
-            raise CorruptStore(f"schedule {schedule.key!r} was changed since it was encrypted") from error
+        except (Changed, ValueError) as error:
+            raise CorruptSchedule(schedule.key, "it was changed since it was encrypted") from error
+
+    def schedules(self, found: Sequence[StoredSchedule]) -> tuple[list[StoredSchedule], list[CorruptSchedule]]:
+        """Schedules, and those that cannot be opened: others go on."""
+        opened, damaged = list[StoredSchedule](), list[CorruptSchedule]()
+        for schedule in found:
+            try:
+                opened.append(self.schedule(schedule))
+            except CannotDecrypt as error:
+                damaged.append(CorruptSchedule(schedule.key, error.reason))
+            except CorruptSchedule as error:
+                damaged.append(error)
+        return opened, damaged
 
     def outside(self, run_id: str, data: bytes, *, is_list: bool) -> bytes:
         """A value with rows of its own; raises as `info` does."""
@@ -237,6 +249,8 @@ class Opening:
     def _checked(self, run_id: str, function: Callable[..., T], *values: object) -> T:
         try:
             return function(*values)
+        except CannotDecrypt as error:
+            raise error.of(run_id) from None
         except (Changed, ValueError) as error:
             raise CorruptRun(run_id, "a value of it was changed since it was encrypted") from error
 
@@ -311,13 +325,13 @@ class Opening:
         return None if text is None else self.keys.open_text(TEXT, text)
 
 
-def opened_all(open_one: Callable[[T], T], values: Sequence[T]) -> tuple[list[T], list[CorruptRun]]:
-    """Values of a page, and those of them that were changed."""
-    opened, damaged = list[T](), list[CorruptRun]()
+def opened_all(open_one: Callable[[T], T], values: Sequence[T]) -> tuple[list[T], list[CorruptRun | CannotDecrypt]]:
+    """Values of a page, and those of them that cannot be opened."""
+    opened, damaged = list[T](), list[CorruptRun | CannotDecrypt]()
     for value in values:
         try:
             opened.append(open_one(value))
-        except CorruptRun as error:
+        except (CorruptRun, CannotDecrypt) as error:
             damaged.append(error)
     return opened, damaged
 

@@ -9,12 +9,12 @@ from .._happening import Happening
 from .._ownership import Change, Owner
 from .._pages import Page
 from .._records import Commit, Lease, Migrated, NewRun, Shape
-from .._schedules import StoredSchedule
+from .._schedules import DueSchedules, StoredSchedule
 from .._snapshots import RunInfo
 from .._store import CheckpointStore
 from .._tables import Statement
 from .._waiting import NewWait, StoredWait
-from ..errors import StoreError
+from ..errors import CannotDecrypt, StoreError
 from ._inbox import EncryptedWords
 
 
@@ -48,7 +48,7 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
     async def __aenter__(self) -> Self:
         await self._inner.__aenter__()
         try:
-            await self.find(newest_first=True, limit=1)
+            await self._check_keys()
         except BaseException as error:
             await self._inner.__aexit__(type(error), error, error.__traceback__)
             raise
@@ -61,6 +61,11 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
         trace: TracebackType | None,
     ) -> None:
         await self._inner.__aexit__(kind, error, trace)
+
+    async def _check_keys(self) -> None:
+        for error in (await self.find(newest_first=True, limit=1)).damaged:
+            if isinstance(error, CannotDecrypt):
+                raise error
 
     async def failure(self) -> StoreError:
         """Wait until the store takes nothing more, for good, and say why."""
@@ -152,12 +157,17 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
         """Execute statements on tables of the application, which are not encrypted."""
         await self._inner.execute(*statements)
 
-    async def due_schedules(
-        self, now: datetime, *, limit: int = 100
-    ) -> tuple[Sequence[StoredSchedule], datetime | None]:
+    async def due_schedules(self, now: datetime, *, limit: int = 100) -> DueSchedules:
         """Schedules to look at, and when to look again."""
-        found, following = await self._inner.due_schedules(now, limit=limit)
-        return list(map(self._opening.schedule, found)), following
+        asked = limit
+        while True:  # those that cannot be opened do not count, so that they hide no others
+            found = await self._inner.due_schedules(now, limit=asked)
+            opened, damaged = self._opening.schedules(found.items)
+            if len(opened) >= limit or found.following is None or found.following > now:
+                break
+            asked *= 2
+        following = opened[limit].look_at if len(opened) > limit else found.following
+        return DueSchedules(opened[:limit], following, (*found.damaged, *damaged))
 
     async def save_schedule(self, schedule: StoredSchedule) -> StoredSchedule:
         """Save a schedule."""

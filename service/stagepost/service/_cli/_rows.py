@@ -33,7 +33,7 @@ def run_row(info: RunInfo) -> RunRow:
 
 def run_page(page: Page[RunInfo]) -> RunPage:
     """A page of runs."""
-    damaged = [DamagedRun(run_id=error.run_id, reason=error.reason) for error in page.damaged]
+    damaged = [DamagedRun(run_id=error.run_id or "", reason=error.reason) for error in page.damaged]
     return RunPage(runs=[run_row(info) for info in page.items], next=page.next, previous=page.previous, damaged=damaged)
 
 

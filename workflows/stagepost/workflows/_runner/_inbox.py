@@ -5,7 +5,6 @@ All of it is only written. Whoever owns the run, in this process or another, hea
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
 from typing import Any, Protocol, Self
 
 from stagepost.checkpoint import (
@@ -14,6 +13,7 @@ from stagepost.checkpoint import (
     Codec,
     Limits,
     OpenWait,
+    Page,
     RunInfo,
     RunNotFound,
     RunNotOpen,
@@ -29,8 +29,11 @@ from .._runs._registry import Migrations, Registry
 from .._steps._receives import Receives
 from .._values._secrets import Given, Secrets
 from ..errors import RunLeftOpen, UnknownSignal
-from ._hints import check_id, codec_at, ended_by, no_doubt, no_wait, open_waits, stored, waits_below
+from ._hints import check_id, codec_at, ended_by, no_doubt, no_wait, open_waits, stored
 from ._pending import PendingWait, pending_wait
+from ._waits_below import page_below
+
+_AT_ONCE = 200  # waits that are read together
 
 
 class InboxStore(StoreInbox, Catalogue, Protocol):
@@ -69,7 +72,9 @@ class Sending(ABC):
         """Something was written for a run: let whoever owns it in this process hear of it before the caller goes on."""
 
     async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:
-        """What runs wait for, in the order of their ids: an inbox for whoever answers.
+        """All that runs wait for, in the order of their ids: an inbox for whoever answers.
+
+        That loads each of them with its prompt: of one run, or of few, this is what to use, and else `list_waits`.
 
         Args:
             run_id: Only what this run and those that its steps have started wait for; where it waits for other runs,
@@ -79,16 +84,40 @@ class Sending(ABC):
         Raises:
             RunNotFound: There is no such run.
         """
+        found, after = list[PendingWait](), ""
+        while True:
+            page = await self.list_waits(run_id, kind=kind, after=after, limit=_AT_ONCE)
+            found += page.items
+            if page.next is None:
+                return tuple(found)
+            after = page.next
+
+    async def list_waits(
+        self, run_id: str | None = None, *, kind: WaitKind | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[PendingWait]:
+        """A page of what runs wait for, in the order of their ids.
+
+        Args:
+            run_id: As for `waits`.
+            kind: Only waits of this kind, such as ``WaitKind.ANSWER``.
+            after: `Page.next` of the page before.
+            limit: At most so many.
+
+        Returns:
+            A page; waits that cannot be read are in `Page.damaged`.
+
+        Raises:
+            RunNotFound: There is no such run.
+            ValueError: `limit` is less than 1.
+        """
         self._check_open()
-        if run_id is not None:
+        if run_id is None:
+            page = await self._store.waits(kind=kind, after=after, limit=limit)
+        else:
             await self._store.info(check_id(run_id))  # raises if there is none
-        found = [
-            wait
-            async for wait in waits_below(self._store, self._registry, run_id)
-            if kind is None or wait.wait.kind is kind
-        ]
-        waits = [pending_wait(wait, await self._why(wait)) for wait in found]
-        return tuple(waits if run_id is None else sorted(waits, key=attrgetter("id")))
+            page = await page_below(self._store, self._registry, run_id, kind=kind, after=after, limit=limit)
+        waits = [pending_wait(wait, await self._why(wait)) for wait in page.items]
+        return Page(tuple(waits), page.next, page.damaged)
 
     async def answer(self, wait_id: str, value: object, *, by: str | None = None) -> None:
         """Answer a `Wait`; when this returns the answer is on disk, and the run goes on.

@@ -25,12 +25,15 @@ from stagepost.checkpoint import (  # noqa: E402  # after the check of what they
     WaitKind,
     WaitStatus,
 )
-from stagepost.service._cli._changes import Look, changes  # noqa: E402
 from stagepost.service._cli._following import tell  # noqa: E402
 from stagepost.service._cli._listing import _run_lines, wait_lines  # noqa: E402
-from stagepost.service._cli._models import DamagedRun, RunPage, RunShown, WaitRow  # noqa: E402
 from stagepost.service._cli._screen import Screen  # noqa: E402
-from stagepost.service._cli._showing import _lines, run_shown  # noqa: E402
+from stagepost.service._cli._showing import _lines  # noqa: E402
+from stagepost.service._verbs._changes import Look, changes  # noqa: E402
+from stagepost.service._wire._made import run_shown  # noqa: E402
+from stagepost.service._wire._run import RunShown  # noqa: E402
+from stagepost.service._wire._runs import DamagedRun, RunPage  # noqa: E402
+from stagepost.service._wire._waits import WaitRow  # noqa: E402
 
 NOW = datetime(2026, 11, 23, 18, 54, tzinfo=UTC)
 WAIT = StoredWait("ask", WaitKind.ANSWER, "ask", None, None, WaitStatus.OPEN, None, None, NOW, None)

@@ -12,9 +12,10 @@ from tests.service import _flows as flows
 from tests.service.conftest import Command
 
 from stagepost.checkpoint import MemoryStore, StoredSchedule
-from stagepost.service._cli._models import ScheduleList
-from stagepost.service._cli._schedules import _lines, _row
+from stagepost.service._cli._schedules import _lines
 from stagepost.service._cli._screen import Screen
+from stagepost.service._wire._made import schedule_row
+from stagepost.service._wire._schedules import ScheduleList
 from stagepost.workflows import Runner, Schedule, pause_schedule
 
 
@@ -68,7 +69,9 @@ def test_what_hinders_a_schedule_is_told() -> None:
         next_due=now,
     )
     over = Schedule(key="o", workflow="w", when=timedelta(hours=1), created_at=now)
-    shown = _lines(ScheduleList(schedules=[_row(hindered), _row(over)], next=None), Screen(as_json=False))
+    shown = _lines(
+        ScheduleList(schedules=[schedule_row(hindered), schedule_row(over)], next=None), Screen(as_json=False)
+    )
     text = "\n".join(line.plain for line in shown)
     assert "0 3 * * * UTC" in text
     assert "failed 2 times: no disk" in text

@@ -84,6 +84,14 @@ class Tasks(TaskStreams):
             agent, request, task_id=task_id, remember_id=True, key=key, settings=settings, labels=labels
         )
 
+    def is_agent(self, name: str) -> bool:
+        """Whether a name stands for an agent that the runner knows, so that its runs are tasks.
+
+        Args:
+            name: The name of an agent or of another workflow, as in `RunInfo.workflow`.
+        """
+        return self._loop_or_none(name) is not None
+
     async def get(self, task_id: str) -> Task:
         """The task as it is now, whether or not anybody works on it.
 

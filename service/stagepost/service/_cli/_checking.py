@@ -9,11 +9,11 @@ from rich.text import Text
 from stagepost.checkpoint import BackupExists, StoreFile
 from stagepost.workflows import CheckReport, RunVerdict
 
+from .._wire._store import BackupMade, CheckFinding, CheckFound, DamageRow, VerifyFound
 from ._access import reading
 from ._definitions import load
 from ._errors import Refused
 from ._exits import Exit
-from ._models import BackupMade, CheckFinding, CheckFound, DamageRow, VerifyFound
 from ._progress import counting
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, WAITS, plain

@@ -15,10 +15,10 @@ from rich.text import Text
 from stagepost._installing import how_to_install
 from stagepost.checkpoint import SqliteLibrary, StoreFile
 
+from .._wire._store import DoctorCheck, DoctorReport
 from ._access import chosen
 from ._exits import Exit
 from ._layout import Column, lines
-from ._models import DoctorCheck, DoctorReport
 from ._options import FILE_VARIABLE
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, WAITS, plain

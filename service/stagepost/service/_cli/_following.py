@@ -1,7 +1,6 @@
 """Following a run by reading it now and then: ``runs watch``, and the progress of runs that a command goes on with."""
 
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -9,19 +8,18 @@ import anyio
 from rich.text import Text
 
 from stagepost.checkpoint import RunStatus, SqliteInbox, SqliteStore
-from stagepost.workflows import Inbox
 
+from .._verbs._changes import Look, changes
+from .._verbs._watching import look
+from .._wire._watched import WatchEvent
 from ._access import beside, owner_of
-from ._changes import Look, changes
 from ._exits import Exit
-from ._models import WatchEvent
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, STATUSES, WAITS, WORKS, plain
 from ._texts import one_line
 from ._times import local
 
 _PAUSE: Final = 0.2  # seconds between two looks
-_CHILDREN: Final = 200
 
 
 async def watched(file: Path | None, run_id: str, screen: Screen, *, until_settled: bool) -> Exit:
@@ -60,25 +58,15 @@ async def follow(
     before: Look | None = None
     while True:
         is_last = over.is_set()
-        look = await _look(store, run_id)
-        for event in changes(before, look):
+        seen = await look(store, run_id)
+        for event in changes(before, seen):
             tell(event, screen)
-        status = look.snapshot.run.status
+        status = seen.snapshot.run.status
         if is_last or is_over(status):
             return status
-        before = look
+        before = seen
         with anyio.move_on_after(_PAUSE):
             await over.wait()
-
-
-async def _look(store: SqliteInbox | SqliteStore, run_id: str) -> Look:
-    snapshot = await store.head(run_id)
-    children = await store.find(below=run_id, limit=_CHILDREN)
-    open_waits: Mapping[str, str] = {}
-    if any(wait.status == "open" for wait in snapshot.waits):
-        open_waits = {wait.place: wait.id for wait in await Inbox(store).waits(run_id) if wait.run_id == run_id}
-    statuses = {info.run_id: info.status.value for info in children.items}
-    return Look(snapshot, statuses, open_waits, datetime.now(UTC))
 
 
 def code_of_status(status: RunStatus) -> Exit:

@@ -21,10 +21,10 @@ from stagepost.workflows import (
     read_history,
 )
 
+from .._wire._history import HistoryPage
 from ._access import reading
 from ._exits import Exit
 from ._layout import Column, cut, lines
-from ._models import HistoryPage
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, STATUSES, WAITS, WORKS, plain
 from ._times import local, took

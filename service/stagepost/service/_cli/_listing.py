@@ -12,12 +12,13 @@ from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import CountBy, RunFilters, RunStatus, WaitKind
 from stagepost.workflows import Inbox
 
+from .._wire._made import run_page, wait_rows
+from .._wire._runs import RunCounts, RunPage, RunRow
+from .._wire._waits import WaitList, WaitRow
 from ._access import beside, reading
 from ._errors import UsageError, misuse
 from ._exits import Exit
 from ._layout import Column, cut, lines
-from ._models import RunCounts, RunPage, RunRow, WaitList, WaitRow
-from ._rows import run_page, wait_rows
 from ._screen import Screen
 from ._styles import BAD, DIM, plain, status_text
 from ._texts import shortened

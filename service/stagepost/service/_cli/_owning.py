@@ -13,6 +13,7 @@ from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import RunStatus, SqliteStore
 from stagepost.workflows import Run, Runner
 
+from .._wire._done import Done
 from ._access import owning
 from ._definitions import load
 from ._errors import UsageError
@@ -20,7 +21,6 @@ from ._exits import Exit
 from ._following import code_of_status, follow
 from ._given import Given
 from ._listing import read_labels
-from ._models import Done
 from ._screen import Screen
 from ._styles import GOOD, plain
 

@@ -2,19 +2,21 @@
 
 import shlex
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from rich.text import Text
 
-from stagepost.workflows import Schedule, pause_schedule, read_schedules
+from stagepost.workflows import pause_schedule, read_schedules
 
+from .._wire._done import Done
+from .._wire._made import schedule_row
+from .._wire._schedules import ScheduleList, ScheduleRow
 from ._access import owning, reading
 from ._errors import misuse
 from ._exits import Exit
 from ._layout import Column, cut, lines
-from ._models import Done, ScheduleList, ScheduleRow
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, WAITS, plain
 from ._times import age, full, took
@@ -25,7 +27,7 @@ async def listed(file: Path | None, after: str | None, limit: int, screen: Scree
     async with reading(file) as reader:
         with misuse():
             page = await read_schedules(reader, after=after, limit=limit)
-    found = ScheduleList(schedules=[_row(each) for each in page.items], next=page.next)
+    found = ScheduleList(schedules=[schedule_row(each) for each in page.items], next=page.next)
     screen.show(found, partial(_lines, found))
     if found.next is not None:
         screen.hint(f"more: --after {shlex.quote(found.next)}")
@@ -51,26 +53,6 @@ async def deleted(file: Path | None, key: str, screen: Screen) -> Exit:
     async with owning(file, "delete a schedule") as store:
         await store.delete_schedule(key)
     return _done(screen, "deleted", key)
-
-
-def _row(schedule: Schedule) -> ScheduleRow:
-    when = schedule.when
-    return ScheduleRow(
-        key=schedule.key,
-        workflow=schedule.workflow,
-        when=when if isinstance(when, str) else None,
-        every=when.total_seconds() if isinstance(when, timedelta) else None,
-        timezone=schedule.timezone,
-        missed=schedule.missed,
-        overlap=schedule.overlap,
-        paused=schedule.paused,
-        next_due=schedule.next_due,
-        last_due=schedule.last_due,
-        last_run=schedule.last_run,
-        not_started=schedule.not_started,
-        failures=schedule.failures,
-        error=schedule.error,
-    )
 
 
 def _lines(found: ScheduleList, screen: Screen) -> Iterable[Text]:

@@ -8,7 +8,15 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from . import _models as models
+from .._wire._done import Done
+from .._wire._history import HistoryPage
+from .._wire._run import RunShown
+from .._wire._runs import RunCounts, RunPage
+from .._wire._schedules import ScheduleList
+from .._wire._store import BackupMade, CheckFound, DoctorReport, VerifyFound
+from .._wire._terminal import ChatEvent, CommandFailed
+from .._wire._waits import WaitList
+from .._wire._watched import WatchEvent
 from ._errors import NotFound
 from ._exits import Exit
 from ._screen import Screen
@@ -16,31 +24,31 @@ from ._texts import clean_json
 
 OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
     {
-        "runs ls": (models.RunPage, models.RunCounts),
-        "runs show": (models.RunShown,),
-        "runs watch": (models.WatchEvent,),
-        "runs history": (models.HistoryPage,),
-        "runs waits": (models.WaitList,),
-        "runs answer": (models.Done,),
-        "runs signal": (models.Done,),
-        "runs settle": (models.Done,),
-        "runs cancel": (models.Done,),
-        "runs resume": (models.WatchEvent,),
-        "runs fork": (models.WatchEvent,),
-        "runs delete": (models.Done,),
-        "schedules ls": (models.ScheduleList,),
-        "schedules pause": (models.Done,),
-        "schedules resume": (models.Done,),
-        "schedules delete": (models.Done,),
-        "check": (models.CheckFound,),
-        "backup": (models.BackupMade,),
-        "verify": (models.VerifyFound,),
-        "doctor": (models.DoctorReport,),
-        "chat": (models.ChatEvent,),
+        "runs ls": (RunPage, RunCounts),
+        "runs show": (RunShown,),
+        "runs watch": (WatchEvent,),
+        "runs history": (HistoryPage,),
+        "runs waits": (WaitList,),
+        "runs answer": (Done,),
+        "runs signal": (Done,),
+        "runs settle": (Done,),
+        "runs cancel": (Done,),
+        "runs resume": (WatchEvent,),
+        "runs fork": (WatchEvent,),
+        "runs delete": (Done,),
+        "schedules ls": (ScheduleList,),
+        "schedules pause": (Done,),
+        "schedules resume": (Done,),
+        "schedules delete": (Done,),
+        "check": (CheckFound,),
+        "backup": (BackupMade,),
+        "verify": (VerifyFound,),
+        "doctor": (DoctorReport,),
+        "chat": (ChatEvent,),
     }
 )
 LINES: Final = frozenset({"runs watch", "runs resume", "runs fork", "chat"})  # write one JSON object per line
-_ERROR: Final[type[BaseModel]] = models.CommandFailed
+_ERROR: Final[type[BaseModel]] = CommandFailed
 
 
 async def printed(command: str | None, screen: Screen) -> Exit:

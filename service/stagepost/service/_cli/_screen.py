@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from rich.console import Console
 from rich.text import Text
 
+from .._wire._terminal import CommandFailed
 from ._exits import Exit
-from ._models import CommandFailed
 from ._texts import clean, clean_json
 
 _UNBOUNDED = 1_000_000  # columns of a console that is no terminal: nobody reads it there, and nothing is to be cut

@@ -11,12 +11,12 @@ from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import SqliteInbox, WaitKind
 from stagepost.workflows import Inbox, PendingWait
 
+from .._wire._done import Done
 from ._access import beside, owner_of
 from ._definitions import load
 from ._errors import NotFound, UsageError, misuse
 from ._exits import Exit
 from ._given import Given
-from ._models import Done
 from ._screen import Screen
 from ._styles import DIM, GOOD, plain
 

@@ -1,20 +1,20 @@
 """``runs show``: all that is stored of a run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from rich.text import Text
 
-from stagepost.checkpoint import Item, ItemStatus, SentSignal, Snapshot
-from stagepost.workflows import Inbox, PendingWait
+from stagepost.workflows import Inbox
 
+from .._wire._made import run_shown
+from .._wire._run import RunShown
+from .._wire._runs import RunRow
 from ._access import beside, owner_of
 from ._exits import Exit
 from ._listing import wait_lines
-from ._models import EffectRow, FanOutRow, FrameRow, RunRow, RunShown, SignalRow
-from ._rows import run_row, value_of, wait_rows
 from ._screen import Screen
 from ._styles import BAD, DIM, WAITS, plain, status_text
 from ._texts import clean
@@ -34,44 +34,6 @@ async def shown(file: Path | None, run_id: str, screen: Screen) -> Exit:
     found = run_shown(snapshot, waits, signals, owner_of(file))
     screen.show(found, partial(_lines, found))
     return Exit.OK
-
-
-def run_shown(
-    snapshot: Snapshot, waits: Sequence[PendingWait], signals: Sequence[SentSignal], owner: str | None
-) -> RunShown:
-    """A run as output."""
-    run = snapshot.run
-    return RunShown(
-        run=run_row(run),
-        traceback=run.traceback,
-        keep=run.keep.value,
-        input=value_of(run.input),
-        state={key: value_of(data) for key, data in snapshot.root.state.items()},
-        next=snapshot.root.next,
-        branches=[
-            FrameRow(path=path, next=frame.next, saves=frame.seq, saved_at=snapshot.saved_at.get(path))
-            for path, frame in sorted(snapshot.frames.items())
-        ],
-        fan_outs=fan_outs(snapshot.items),
-        waits=list(wait_rows(waits)),
-        signals=[SignalRow(number=each.number, name=each.name, value=value_of(each.value)) for each in signals],
-        effects=[
-            EffectRow(place=each.place, key=each.key, status=each.status.value, value=value_of(each.value))
-            for each in snapshot.effects
-        ],
-        owner=owner,
-    )
-
-
-def fan_outs(items: Sequence[Item]) -> list[FanOutRow]:
-    """How far the fan-outs of a run are."""
-    by_path: dict[str, list[ItemStatus]] = {}
-    for item in items:
-        by_path.setdefault(item.path, []).append(item.status)
-    return [
-        FanOutRow(path=path, total=len(found), ok=found.count(ItemStatus.OK), failed=found.count(ItemStatus.FAILED))
-        for path, found in sorted(by_path.items())
-    ]
 
 
 def _lines(found: RunShown, screen: Screen) -> Iterable[Text]:

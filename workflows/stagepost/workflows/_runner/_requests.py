@@ -1,7 +1,7 @@
 """What is asked of a runner: to start runs, to go on with them, to end them, to serve workflows."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -274,6 +274,11 @@ class Requests(Forks):
             WorkflowNotFound: It knows none of this name, or not of this version.
         """
         return self._registry.newest(name) if version is None else self._registry.of(name, version)
+
+    @property
+    def workflows(self) -> Sequence[Pattern]:
+        """The workflows that the runner knows, with those that belong to them, by name and version."""
+        return self._registry.known
 
     def statistics(self) -> RunnerStatistics:
         """How many runs this runner works on at this moment, and how many wait for a slot or a limit.

@@ -140,6 +140,11 @@ class Runner(Requests):
         """The store, as it was given."""
         return self._store
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it works on runs: it was entered, and is not being left."""
+        return self._dispatcher is not None
+
     @classmethod
     def from_config(
         cls,

@@ -14,6 +14,7 @@ from .._pattern_errors import describe
 from .._patterns._pattern import Pattern
 from .._plans._run_diagram import run_diagram
 from .._runs._fitness import Fitness
+from .._streams._cursor import Cursor, check_cursor, read_cursor
 from .._streams._stream import RunStream
 from ._dispatcher import Dispatcher
 from ._hints import check_id
@@ -142,6 +143,28 @@ class Views(Sending, ABC):
             return await (await self.get(run_id)).result()
 
         return rooms.stream(check_id(run_id), after or None, size=buffer, outcome=outcome)
+
+    async def heard_all(self, run_id: str, cursor: str | None) -> bool:
+        """Whether a reader of a run's stream with this cursor has got everything, the end too, and need not come back.
+
+        A run that has failed may be resumed, and goes on from there: then this is False again.
+
+        Args:
+            run_id: The run.
+            cursor: `RunPart.cursor` of the last part that the reader knows; None if it comes for the first time.
+
+        Raises:
+            RunNotFound: There is none.
+            CursorRefused: The cursor is none of this run's stream.
+        """
+        dispatcher = self._open()
+        if not cursor:
+            await dispatcher.store.info(check_id(run_id))
+            return False
+        known = read_cursor(run_id, cursor)
+        head = await dispatcher.store.head(check_id(run_id))
+        check_cursor(head, known)
+        return not head.run.status.is_open and known == Cursor(head.root.seq, head.run.epoch)
 
     @property
     def runs(self) -> RunCatalogue:

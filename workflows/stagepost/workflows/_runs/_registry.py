@@ -36,6 +36,11 @@ class Registry:
         """Whether any definition is known."""
         return bool(self._known)
 
+    @property
+    def known(self) -> Sequence[Pattern]:
+        """All definitions, by name and version."""
+        return tuple(self._known[name] for name in sorted(self._known))
+
     def add(self, workflow: Pattern) -> None:
         """Add a definition with all its companions; the same one may be added again.
 

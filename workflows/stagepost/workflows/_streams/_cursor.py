@@ -3,6 +3,8 @@
 import re
 from typing import Final, NamedTuple
 
+from stagepost.checkpoint import Snapshot
+
 from ..errors import CursorRefused
 
 _FORM: Final = re.compile(r"([0-9]{1,18})(?:!([0-9]{1,18}))?")
@@ -37,3 +39,14 @@ def read_cursor(run_id: str, text: object) -> Cursor:
     if found is None:
         raise CursorRefused(run_id, str(text), "it is no cursor of a run's stream")
     return Cursor(int(found[1]), None if found[2] is None else int(found[2]))
+
+
+def check_cursor(snapshot: Snapshot, cursor: Cursor) -> None:
+    """See that a run has got as far as a reader says.
+
+    Raises:
+        CursorRefused: It has not.
+    """
+    if cursor.seq > snapshot.root.seq:
+        last = f"the last commit of the run is number {snapshot.root.seq}"
+        raise CursorRefused(snapshot.run.run_id, str(cursor), last)

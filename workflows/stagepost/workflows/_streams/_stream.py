@@ -23,8 +23,8 @@ from stagepost.checkpoint import (
 from .._listening._listening import Listening
 from .._listening._saved import Saved, SavedItem
 from .._listening._told import Told
-from ..errors import CursorRefused, RunLeftOpen
-from ._cursor import Cursor, read_cursor
+from ..errors import RunLeftOpen
+from ._cursor import Cursor, check_cursor, read_cursor
 from ._parts import RunOver, RunPart
 from ._telling import Telling, between
 
@@ -219,8 +219,8 @@ class RunStream:
 
     async def _begin(self, snapshot: Snapshot) -> None:
         run, root = snapshot.run, snapshot.root
-        if self._telling.seq > root.seq:
-            raise CursorRefused(self.run_id, str(self._after), f"the last commit of the run is number {root.seq}")
+        if self._after is not None:
+            check_cursor(snapshot, self._after)
         if self._telling.seq < root.seq:
             await self._catch_up(snapshot)
         else:

@@ -18,7 +18,7 @@ from stagepost.agents import (
     UserMessage,
 )
 
-from .._models import ChatEvent
+from ..._wire._terminal import ChatEvent
 from .._screen import Screen
 from .._styles import BAD, DIM, GOOD, WAITS, WORKS
 from .._texts import shortened

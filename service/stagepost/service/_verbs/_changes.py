@@ -6,7 +6,7 @@ from datetime import datetime
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import ItemStatus, Snapshot, StoredWait, WaitKind, WaitStatus
 
-from ._models import WatchEvent
+from .._wire._watched import WatchEvent
 
 
 @dataclass(frozen=True, slots=True)

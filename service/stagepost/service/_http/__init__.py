@@ -1,0 +1,1 @@
+"""The service over HTTP: the application, who is asking, what is refused, and in which form."""

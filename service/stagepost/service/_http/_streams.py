@@ -1,0 +1,81 @@
+"""How many streams are open, and how many may be."""
+
+from collections import Counter
+from collections.abc import AsyncIterable, Iterator
+from contextlib import contextmanager
+
+from sse_starlette import EventSourceResponse
+from starlette.types import Receive, Scope, Send
+
+from ..errors import TooManyStreams
+from ._limits import RequestLimits
+
+
+class OpenStreams:
+    """Counts the streams of a service.
+
+    Args:
+        limits: How many there may be.
+    """
+
+    def __init__(self, limits: RequestLimits) -> None:
+        self._limits = limits
+        self._open: Counter[str] = Counter()
+
+    @property
+    def total(self) -> int:
+        """How many are open."""
+        return self._open.total()
+
+    @contextmanager
+    def admitted(self, caller: str) -> Iterator[None]:
+        """Have one more open for as long as a block lasts.
+
+        Raises:
+            TooManyStreams: There are as many as may be.
+        """
+        most, most_of_one = self._limits.streams, self._limits.streams_per_caller
+        if most is not None and self._open.total() >= most:
+            raise TooManyStreams(most, by_caller=False)
+        if most_of_one is not None and self._open[caller] >= most_of_one:
+            raise TooManyStreams(most_of_one, by_caller=True)
+        self._open[caller] += 1
+        try:
+            yield
+        finally:
+            self._open[caller] -= 1
+            if not self._open[caller]:
+                del self._open[caller]
+
+
+class EventStream(EventSourceResponse):
+    """Server-sent events that count as an open stream for as long as they are sent.
+
+    It ends when the client has gone, when the server is asked to end, and when the client has not accepted a piece
+    within `RequestLimits.send_timeout`.
+
+    Args:
+        content: The events: bytes as they are sent (`stagepost.agents.sse_event`), or `sse_starlette.ServerSentEvent`.
+        streams: Where it counts.
+        who: Whose it is.
+        ping: After how many seconds a comment is sent, by which a client that has gone is noticed.
+        headers: Further headers.
+    """
+
+    def __init__(
+        self,
+        content: AsyncIterable[object],
+        *,
+        streams: OpenStreams,
+        who: str,
+        ping: float = 15.0,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(content, ping=ping, headers=headers, sep="\n")
+        self._streams = streams
+        self._who = who
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        with self._streams.admitted(self._who):
+            await super().__call__(scope, receive, send)

@@ -1,0 +1,1 @@
+"""Keys: who may ask the service for what. Nothing of HTTP."""

@@ -1,0 +1,37 @@
+"""What all verbs work with."""
+
+import os
+from typing import Final
+
+from stagepost.agents import Tasks
+from stagepost.workflows import Runner
+
+from .._wire._done import Done
+
+OWNER: Final = "the service"
+
+
+class Base:
+    """The runs of a runner, and its agents' tasks.
+
+    Args:
+        runner: Where the runs are; it is entered.
+        tasks: The runs of its agents.
+    """
+
+    def __init__(self, runner: Runner, tasks: Tasks | None = None) -> None:
+        self._runner = runner
+        self._tasks = tasks or Tasks(runner)
+
+    async def _is_task(self, run_id: str) -> bool:
+        """Whether a run is an agent's.
+
+        Raises:
+            RunNotFound: There is no such run.
+        """
+        return self._tasks.is_agent((await self._runner.runs.info(run_id)).workflow)
+
+
+def done(action: str, name: str, *, is_new: bool = True) -> Done:
+    """What was done, and that this process hears of it."""
+    return Done(action=action, id=name, owner=f"process {os.getpid()}", is_new=is_new)

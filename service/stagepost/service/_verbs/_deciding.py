@@ -1,0 +1,71 @@
+"""Verbs of those who decide what runs wait for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import JsonValue
+
+from stagepost.checkpoint import WaitKind
+
+from .._keys._caller import Caller
+from .._wire._done import Done
+from ._base import Base, done
+from ._scopes import misuse, verb, verb_by
+
+
+class Deciding(Base):
+    """The part of `Verbs` that decides what runs wait for."""
+
+    @verb_by
+    async def answer(self, caller: Caller, wait_id: str, value: Any) -> Done:
+        """Answer a wait: with a value, or with a verdict on an agent's call (`stagepost.service._wire._asked.verdict`).
+
+        The name of the caller's key is stored with it.
+
+        Raises:
+            WaitNotFound: Nothing waits there for an answer.
+            AlreadyAnswered: Another answer came first, or the time was up.
+            CannotStore: It is no valid answer; the wait stays open.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+            RunLeftOpen: The run cannot go on.
+        """
+        waits = await self._runner.waits(wait_id.partition("/")[0], kind=WaitKind.ANSWER)
+        asked = next((each for each in waits if each.id == wait_id), None)
+        await self._runner.answer(wait_id, value if asked is None else as_asked(asked.shown, value), by=caller.name)
+        return done("answered", wait_id)
+
+    @verb
+    async def settle(
+        self,
+        run_id: str,
+        key: str,
+        *,
+        value: JsonValue = None,
+        retry: bool = False,
+        place: str | None = None,
+    ) -> Done:
+        """Say what became of an effect in doubt.
+
+        Raises:
+            InputRefused: Several steps are in doubt about an effect of this key, and no `place` was given.
+            EffectNotFound: The run waits for no word of such an effect.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+        """
+        with misuse():
+            await self._runner.settle(run_id, key, value=value, retry=retry, place=place)
+        return done("settled", run_id)
+
+
+def as_asked(shown: object, value: Any) -> Any:
+    """A value as whoever asks takes it: calls of an agent's external tools take it with its kind.
+
+    Args:
+        shown: What the wait shows.
+        value: The value.
+    """
+    if not (isinstance(shown, Mapping) and {"agent", "tool", "schema"} <= shown.keys()):
+        return value
+    is_whole = isinstance(value, Mapping) and value.get("kind") in ("answer", "refuse", "dismiss")
+    return value if is_whole else {"kind": "answer", "value": value}

@@ -1,0 +1,131 @@
+"""What the store gives, as output."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from pydantic import JsonValue
+from pydantic_core import from_json
+
+from stagepost.checkpoint import Item, ItemStatus, Page, RunInfo, SentSignal, Snapshot
+from stagepost.workflows import PendingWait, Schedule
+
+from ._run import EffectRow, FanOutRow, FrameRow, RunShown, SignalRow
+from ._runs import DamagedRun, RunPage, RunRow
+from ._schedules import ScheduleRow
+from ._waits import WaitRow
+
+
+def run_row(info: RunInfo) -> RunRow:
+    """A run."""
+    return RunRow(
+        run_id=info.run_id,
+        workflow=info.workflow,
+        version=info.version,
+        status=info.status.value,
+        key=info.key,
+        labels=dict(info.labels),
+        created_at=info.created_at,
+        finished_at=info.finished_at,
+        error=info.error,
+        blocked=info.blocked,
+        cancelling=info.cancelling,
+        attempts=info.attempts,
+        forked_from=info.forked_from,
+        forked_at=info.forked_at,
+    )
+
+
+def run_page(page: Page[RunInfo]) -> RunPage:
+    """A page of runs."""
+    damaged = [DamagedRun(run_id=error.run_id or "", reason=error.reason) for error in page.damaged]
+    return RunPage(runs=[run_row(info) for info in page.items], next=page.next, previous=page.previous, damaged=damaged)
+
+
+def wait_rows(waits: Iterable[PendingWait]) -> Sequence[WaitRow]:
+    """What runs wait for."""
+    return [
+        WaitRow(
+            wait_id=wait.id,
+            run_id=wait.run_id,
+            workflow=wait.workflow,
+            place=wait.place,
+            kind=wait.kind.value,
+            name=wait.name,
+            shown=wait.shown,
+            opened_at=wait.opened_at,
+            due_at=wait.due_at,
+            blocked=wait.blocked,
+            refused=wait.refused,
+        )
+        for wait in waits
+    ]
+
+
+def value_of(data: bytes | None) -> JsonValue:
+    """A stored value; JSON that cannot be read is shown as the text that it is."""
+    if data is None:
+        return None
+    try:
+        value: JsonValue = from_json(data)
+    except ValueError:
+        return data.decode(errors="replace")
+    return value
+
+
+def run_shown(
+    snapshot: Snapshot, waits: Sequence[PendingWait], signals: Sequence[SentSignal], owner: str | None
+) -> RunShown:
+    """A run as output."""
+    run = snapshot.run
+    return RunShown(
+        run=run_row(run),
+        traceback=run.traceback,
+        keep=run.keep.value,
+        input=value_of(run.input),
+        state={key: value_of(data) for key, data in snapshot.root.state.items()},
+        next=snapshot.root.next,
+        branches=[
+            FrameRow(path=path, next=frame.next, saves=frame.seq, saved_at=snapshot.saved_at.get(path))
+            for path, frame in sorted(snapshot.frames.items())
+        ],
+        fan_outs=fan_outs(snapshot.items),
+        waits=list(wait_rows(waits)),
+        signals=[SignalRow(number=each.number, name=each.name, value=value_of(each.value)) for each in signals],
+        effects=[
+            EffectRow(place=each.place, key=each.key, status=each.status.value, value=value_of(each.value))
+            for each in snapshot.effects
+        ],
+        owner=owner,
+    )
+
+
+def fan_outs(items: Sequence[Item]) -> list[FanOutRow]:
+    """How far the fan-outs of a run are."""
+    by_path: dict[str, list[ItemStatus]] = {}
+    for item in items:
+        by_path.setdefault(item.path, []).append(item.status)
+    return [
+        FanOutRow(path=path, total=len(found), ok=found.count(ItemStatus.OK), failed=found.count(ItemStatus.FAILED))
+        for path, found in sorted(by_path.items())
+    ]
+
+
+def schedule_row(schedule: Schedule) -> ScheduleRow:
+    """A schedule."""
+    when = schedule.when
+    return ScheduleRow(
+        key=schedule.key,
+        workflow=schedule.workflow,
+        when=when if isinstance(when, str) else None,
+        every=when.total_seconds() if isinstance(when, timedelta) else None,
+        timezone=schedule.timezone,
+        missed=schedule.missed,
+        overlap=schedule.overlap,
+        paused=schedule.paused,
+        next_due=schedule.next_due,
+        last_due=schedule.last_due,
+        last_run=schedule.last_run,
+        not_started=schedule.not_started,
+        failures=schedule.failures,
+        error=schedule.error,
+    )

@@ -27,10 +27,12 @@ from ._exits import Exit
 from ._layout import Column, cut, lines
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, STATUSES, WAITS, WORKS, plain
+from ._texts import shortened
 from ._times import local, took
 from ._values import compact
 
 _VALUE = 120  # characters of a value that are shown with a change
+_ERROR = 1_000  # characters of an error that are shown
 _OUTCOMES = {"ok": GOOD, "failed": BAD, "waiting": WAITS, "cancelled": DIM}
 
 
@@ -116,12 +118,12 @@ def _took(entry: HistoryEntry) -> str:
 def _details(entry: HistoryEntry, now: datetime) -> Iterable[Text]:
     error = getattr(entry, "error", None)
     if error:
-        yield plain(error, BAD)
+        yield Text(shortened(error, _ERROR), BAD)
     if isinstance(entry, WaitEntry) and entry.status == "answered":
         yield Text(compact(entry.answer, _VALUE), DIM)
     if isinstance(entry, AttemptEntry):
         for retry in entry.retries:
-            yield plain(f"{local(retry.at, now)} try {retry.attempt} failed: {retry.error}", BAD)
+            yield Text(shortened(f"{local(retry.at, now)} try {retry.attempt} failed: {retry.error}", _ERROR), BAD)
         for decision in entry.decisions:
             yield plain(_decided(decision), DIM)
         for child in entry.children:
@@ -143,5 +145,4 @@ def _decided(decision: DecisionEntry) -> str:
 def _changed(change: KeyChange) -> str:
     if change.added is not None:
         return f"{change.key} + {change.added}"
-    value = change.after.to_dict()
-    return f"{change.key} = {compact(value['value'], _VALUE) if 'value' in value else '(large)'}"
+    return f"{change.key} = {compact(change.after.value, _VALUE) if change.after.is_here else '(large)'}"

@@ -11,12 +11,13 @@ from rich.text import Text
 from stagepost.workflows import pause_schedule, read_schedules
 
 from .._wire._done import Done
-from .._wire._made import schedule_row
+from .._wire._made import schedule_list
 from .._wire._schedules import ScheduleList, ScheduleRow
 from ._access import owning, reading
 from ._errors import misuse
 from ._exits import Exit
 from ._layout import Column, cut, lines
+from ._listing import damaged_lines
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, WAITS, plain
 from ._times import age, full, took
@@ -27,11 +28,11 @@ async def listed(file: Path | None, after: str | None, limit: int, screen: Scree
     async with reading(file) as reader:
         with misuse():
             page = await read_schedules(reader, after=after, limit=limit)
-    found = ScheduleList(schedules=[schedule_row(each) for each in page.items], next=page.next)
+    found = schedule_list(page)
     screen.show(found, partial(_lines, found))
     if found.next is not None:
         screen.hint(f"more: --after {shlex.quote(found.next)}")
-    return Exit.OK
+    return Exit.FOUND if found.damaged else Exit.OK
 
 
 async def paused(file: Path | None, key: str, screen: Screen) -> Exit:
@@ -73,6 +74,7 @@ def _lines(found: ScheduleList, screen: Screen) -> Iterable[Text]:
         yield line
         if row is not None and row.error is not None:
             yield cut(Text("  ").append_text(plain(f"failed {row.failures} times: {row.error}", BAD)), screen.width)
+    yield from damaged_lines((each.key, each.reason) for each in found.damaged)
 
 
 def _when(row: ScheduleRow) -> str:

@@ -58,7 +58,9 @@ async def _awaited(store: Catalogue, registry: Registry, run_id: str) -> Sequenc
             found[root] = registry.starts_others(await store.info(root))
         except RunNotFound:  # it has ended and was forgotten since
             continue
-        ahead += [wait.wait.name async for wait in open_waits(store, run_id=root, kind=WaitKind.CHILD)]
+        own = [wait.wait.name async for wait in open_waits(store, run_id=root, kind=WaitKind.CHILD)]
+        found[root] |= any(name.startswith(below(root)) for name in own)  # which the workflow does not say
+        ahead += own
         if found[root]:
             ahead += [wait.wait.name async for wait in open_waits(store, below=root, kind=WaitKind.CHILD)]
     outermost = [each for each in found if not any(each.startswith(below(other)) for other in found)]

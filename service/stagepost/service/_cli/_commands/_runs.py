@@ -112,6 +112,8 @@ def waits(
     run: Annotated[str | None, typer.Argument(metavar="[RUN]", show_default=False, help="The run's id.")] = None,
     *,
     kind: Annotated[str | None, typer.Option("--kind", "-k", help="answer, signal, timer, child or effect.")] = None,
+    limit: LimitOption = 100,
+    after: Annotated[str | None, typer.Option("--after", metavar="CURSOR", help="The following page.")] = None,
     file: FileOption = None,
     json: JsonOption = False,
     debug: DebugOption = False,
@@ -119,7 +121,7 @@ def waits(
     """List what runs wait for: the inbox of whoever answers."""
     from .._listing import waited
 
-    act(partial(waited, file, run, kind), json=json, debug=debug)
+    act(partial(waited, file, run, kind=kind, after=after, limit=limit), json=json, debug=debug)
 
 
 @runs.command()

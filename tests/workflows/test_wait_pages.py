@@ -65,7 +65,7 @@ async def test_pages_have_what_all_waits_are(store: Store, limit: int) -> None:
                 assert found == list(await inbox.waits(run_id))
                 assert found
             answers = await paged(inbox, None, limit, WaitKind.ANSWER)
-            assert [wait.id for wait in answers if wait.run_id == "v"] == [f"v/fan[{n}]" for n in range(5)]
+            assert [wait.id for wait in answers if wait.run_id == "v"] == [f"v/fan[{n}]:vote" for n in range(5)]
             assert len(answers) == 6
 
 

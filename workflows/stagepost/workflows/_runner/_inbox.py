@@ -25,6 +25,7 @@ from stagepost.checkpoint import Inbox as StoreInbox
 from .._ids import read_wait_id
 from .._patterns._pattern import Pattern, Servable
 from .._plans._places import step_at
+from .._runs._given import check_given
 from .._runs._registry import Migrations, Registry
 from .._steps._receives import Receives
 from .._values._secrets import Given, Secrets
@@ -125,9 +126,10 @@ class Sending(ABC):
         Args:
             wait_id: The wait, as in `PendingWait.id`.
             value: The answer; checked against the wait's ``expect=``.
-            by: Who answers; stored with it.
+            by: Who answers, in at most 1,000 characters; stored with it.
 
         Raises:
+            ValueError: `by` is too long.
             WaitNotFound: No step waits there for an answer.
             AlreadyAnswered: Another answer came first, or the time was up.
             CannotStore: It is no valid answer; the wait stays open.
@@ -139,6 +141,7 @@ class Sending(ABC):
         self._check_open()
         if not isinstance(wait_id, str):
             check_id(wait_id, "a wait")
+        check_given("by", by, may_be_empty=True)
         if self._secrets.has_any:
             self._secrets.check_text(by, f"by= of the answer to {self._secrets.mask(wait_id)}")
         run_id, place, _ = read_wait_id(wait_id)
@@ -167,13 +170,15 @@ class Sending(ABC):
             run_id: The run.
             name: The signal's name.
             value: What it carries; checked against ``expect=`` of the step that receives it.
-            dedup: A signal of this name and `dedup` is taken once, however often it is sent.
+            dedup: A signal of this name and `dedup`, of at most 1,000 characters, is taken once, however often it is
+                sent.
 
         Returns:
             Whether it is new.
 
         Raises:
             UnknownSignal: The workflow receives no such signal.
+            ValueError: `dedup` is too long.
             CannotStore: `value` is not what the step expects.
             RunNotFound: There is no such run.
             RunNotOpen: The run has ended.
@@ -182,6 +187,8 @@ class Sending(ABC):
         """
         self._check_open()
         check_id(run_id)
+        check_given("dedup", dedup, may_be_empty=True)
+        check_given("name", name)
         shown = f"signal {self._secrets.mask(name)!r} to run {self._secrets.mask(run_id)!r}"
         self._secrets.check_text(dedup, f"dedup= of {shown}")
         workflow = await self._workflow(run_id)

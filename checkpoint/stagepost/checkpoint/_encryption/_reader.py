@@ -15,7 +15,8 @@ from .._tables import Cell
 from .._waiting import EffectBelow, Latest, OpenWait, SentSignal, WaitKind
 from ..errors import ErrorsNotSearchable
 from ._keys import Keys
-from ._sealing import Opening, Sealing, opened_all
+from ._opening import Opening, opened_all
+from ._sealing import Sealing
 
 T = TypeVar("T")
 

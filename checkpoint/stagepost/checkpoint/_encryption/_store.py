@@ -37,6 +37,7 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
             before.
 
     Raises:
+        TypeError: One is no bytes.
         ValueError: There is no key, or one is of another length.
         EncryptionNotInstalled: The extra ``encryption`` is missing.
         CannotDecrypt: The run that was started last is encrypted by another key, or not encrypted (on entering).
@@ -73,16 +74,17 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
 
     async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
         """Store a new run with its first frame, once."""
-        lease, info = await self._inner.create(self._sealing.run(run))
+        lease, info = await self._inner.create(self._sealing.of(run.run_id).run(run))
         return lease, self._opening.info(info)
 
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run."""
-        await self._inner.commit(self._sealing.commit(commit))
+        await self._inner.commit(self._sealing.of(commit.lease.run_id).commit(commit))
 
     async def wait(self, lease: Lease, wait: NewWait) -> StoredWait:
         """Open a wait of a run."""
-        return self._opening.wait(lease.run_id, await self._inner.wait(lease, self._sealing.wait(wait)))
+        opened = await self._inner.wait(lease, self._sealing.of(lease.run_id).wait(wait))
+        return self._opening.wait(lease.run_id, opened)
 
     async def park(self, lease: Lease, heard: int) -> bool:
         """Let a run rest until one of its waits ends."""
@@ -90,11 +92,12 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
 
     async def reopen(self, lease: Lease, place: str, why: str) -> StoredWait:
         """Drop what has ended a wait."""
-        return self._opening.wait(lease.run_id, await self._inner.reopen(lease, place, self._sealing.text(why)))
+        reopened = await self._inner.reopen(lease, place, self._sealing.of(lease.run_id).text(why))
+        return self._opening.wait(lease.run_id, reopened)
 
     async def migrate(self, lease: Lease, migrated: Migrated) -> None:
         """Make a run one of another version of its workflow."""
-        await self._inner.migrate(lease, self._sealing.migrated(migrated))
+        await self._inner.migrate(lease, self._sealing.of(lease.run_id).migrated(migrated))
 
     async def join(self, name: str) -> Owner:
         """Become an owner."""
@@ -120,7 +123,7 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
         begins: Sequence[Happening] = (),
     ) -> Lease:
         """Become the owner of an open run."""
-        sealed = self._sealing.happened(begins)
+        sealed = self._sealing.of(run_id).happened(begins)
         return await self._inner.claim(
             owner, run_id, reopen=reopen, force=force, counts=counts, shape=shape, begins=sealed
         )
@@ -135,7 +138,7 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
 
     async def block(self, owner: Owner, run_id: str, why: str | None) -> None:
         """Write down why nobody can go on with a run."""
-        await self._inner.block(owner, run_id, None if why is None else self._sealing.text(why))
+        await self._inner.block(owner, run_id, None if why is None else self._sealing.of(run_id).text(why))
 
     async def leave(self, owner: Owner) -> None:
         """Be an owner no longer."""

@@ -210,6 +210,8 @@ document.querySelectorAll("[data-try]").forEach((each) =>
 );
 let isAtEnd = true; // whoever has scrolled up stays there
 addEventListener("scroll", () => (isAtEnd = document.documentElement.scrollHeight - scrollY - innerHeight < 60), { passive: true });
-new ResizeObserver(() => isAtEnd && scrollTo({ top: document.documentElement.scrollHeight })).observe(log);
+new ResizeObserver(() => {
+  if (isAtEnd && log.childElementCount) scrollTo({ top: document.documentElement.scrollHeight });
+}).observe(log);
 addEventListener("popstate", begin);
 begin();

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ._http._bodies import read_json
     from ._http._health import HealthCheck, model_check
     from ._http._limits import RequestLimits
+    from ._http._oauth import oauth_routes
     from ._http._pages._pages import page
     from ._http._serving import Serving, caller, serving
     from ._http._settings import ServiceSettings
@@ -32,6 +33,7 @@ __all__ = [
     "create_app",
     "model_check",
     "new_key",
+    "oauth_routes",
     "page",
     "parse_keys",
     "read_json",
@@ -52,6 +54,7 @@ _WHERE: Final = MappingProxyType(
         "create_app": "_http._app",
         "model_check": "_http._health",
         "new_key": "_keys._key",
+        "oauth_routes": "_http._oauth",
         "page": "_http._pages._pages",
         "parse_keys": "_keys._key",
         "read_json": "_http._bodies",

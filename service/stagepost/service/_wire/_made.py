@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from typing import Final
 
 from pydantic import JsonValue
 from pydantic_core import from_json
@@ -13,6 +14,8 @@ from ._run import EffectRow, FanOutRow, FrameRow, RunShown, SignalRow
 from ._runs import DamagedRun, RunPage, RunRow
 from ._schedules import ScheduleRow
 from ._waits import WaitRow
+
+LONGEST_ERROR: Final = 1_000  # characters of it in a list
 
 
 def run_row(info: RunInfo) -> RunRow:
@@ -36,9 +39,18 @@ def run_row(info: RunInfo) -> RunRow:
 
 
 def run_page(page: Page[RunInfo]) -> RunPage:
-    """A page of runs."""
+    """A page of runs, each with the beginning of its error only: that may be long, and there are many."""
     damaged = [DamagedRun(run_id=error.run_id, reason=error.reason) for error in page.damaged]
-    return RunPage(runs=[run_row(info) for info in page.items], next=page.next, previous=page.previous, damaged=damaged)
+    return RunPage(
+        runs=[_brief(run_row(info)) for info in page.items], next=page.next, previous=page.previous, damaged=damaged
+    )
+
+
+def _brief(row: RunRow) -> RunRow:
+    error = row.error
+    if error is None or len(error) <= LONGEST_ERROR:
+        return row
+    return row.model_copy(update={"error": f"{error[: LONGEST_ERROR - 1]}…"})
 
 
 def wait_rows(waits: Iterable[PendingWait]) -> Sequence[WaitRow]:

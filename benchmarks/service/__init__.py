@@ -1,0 +1,1 @@
+"""What serving over HTTP adds: ``python -m benchmarks.service``."""

@@ -1,1 +1,1 @@
-"""What serving over HTTP adds: ``python -m benchmarks.service``."""
+"""What the service costs as a process: its start, open streams, and its end: ``python -m benchmarks.service``."""

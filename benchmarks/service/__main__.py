@@ -1,202 +1,50 @@
-"""Measure a service: fifty chats at once against the agent alone, and five hundred open streams.
-
-``python -m benchmarks.service [--rounds N]`` writes a table to standard output.
-"""
+"""Measure, and print the table."""
 
 import argparse
-import json
-import os
-import re
-import socket
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from statistics import quantiles
+from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter, time
-from typing import Final, NamedTuple
 
 import anyio
-import httpx
-from anyio.abc import ByteStream
-from benchmarks.service.served import TOKENS, agent
+from benchmarks.service.measure import end, start, streams
 
-from stagepost.agents import Tasks, TokenArrived
-from stagepost.checkpoint import SqliteStore
-from stagepost.workflows import Runner
-
-_CHATS: Final = 50
-_STREAMS: Final = 500
-_IDLE: Final = 10.0
-_END: Final = b"event: completed"
-_TOKEN: Final = re.compile(rb'"token":"([0-9.]+) "')
-_MEGABYTE: Final = 1_000_000
+_MEGABYTE = 1_000_000
 
 
-class Answer(NamedTuple):
-    """What one caller has seen.
-
-    Attributes:
-        seconds: How long its answer took.
-        first: Seconds from the first token of the model until it was there.
-    """
-
-    seconds: float
-    first: float
-
-
-class Cost(NamedTuple):
-    """What open streams cost.
-
-    Attributes:
-        megabytes: More memory than without them.
-        processor: Part of a processor that they take while nothing comes.
-    """
-
-    megabytes: float
-    processor: float
-
-
-async def bare(folder: Path) -> Sequence[Answer]:
-    """The agent in this process: as many tasks, streamed without HTTP."""
-    answers: list[Answer] = []
-
-    async def ask(tasks: Tasks, number: int) -> None:
-        start, first = perf_counter(), 0.0
-        async with tasks.start_stream("clock", f"chat {number}") as stream:
-            async for part in stream:
-                if isinstance(part, TokenArrived) and not first:
-                    first = time() - float(part.token)
-        answers.append(Answer(perf_counter() - start, first))
-
-    async with (
-        SqliteStore(folder / "bare.db") as store,
-        Runner(store, workflows=[agent()]) as runner,
-        anyio.create_task_group() as group,
-    ):
-        for number in range(_CHATS):
-            group.start_soon(ask, Tasks(runner), number)
-    return answers
-
-
-async def chats(url: str) -> Sequence[Answer]:
-    """As many callers of the service, with as little work as can be: on real machines each has its own."""
-    answers: list[Answer] = []
-    host, port = url.removeprefix("http://").split(":")
-
-    async def ask(stream: ByteStream, number: int) -> None:
-        body = json.dumps({"workflow": "clock", "request": f"chat {number}"})
-        head = f"POST /runs HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: text/event-stream\r\n"
-        start, first, heard = perf_counter(), 0.0, b""
-        await stream.send(f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-        while _END not in heard:
-            heard = heard[-len(_END) :] if first else heard
-            heard += await stream.receive()
-            if not first and (found := _TOKEN.search(heard)):
-                first = time() - float(found[1])
-        answers.append(Answer(perf_counter() - start, first))
-
-    async with AsyncExitStack() as stack:
-        opened = [await stack.enter_async_context(await anyio.connect_tcp(host, int(port))) for _ in range(_CHATS)]
-        async with anyio.create_task_group() as group:
-            for number, stream in enumerate(opened):
-                group.start_soon(ask, stream, number)
-    return answers
-
-
-async def streams(url: str, pid: int) -> Cost:
-    """Open streams of one run that does nothing."""
-    async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=None)) as http:
-        run_id = (await http.post(f"{url}/runs", json={"workflow": "rest", "state": {}})).json()["run_id"]
-        before = _memory(pid)
-        opened = anyio.Semaphore(0)
-
-        async def listen() -> None:
-            async with http.stream("GET", f"{url}/runs/{run_id}/events") as response:
-                async for line in response.aiter_lines():
-                    if line.startswith("data:"):
-                        opened.release()
-
-        async with anyio.create_task_group() as group:
-            for _ in range(_STREAMS):
-                group.start_soon(listen)
-            for _ in range(_STREAMS):
-                await opened.acquire()
-            after, start = _memory(pid), _processor(pid)
-            await anyio.sleep(_IDLE)
-            used = _processor(pid) - start
-            group.cancel_scope.cancel()
-    return Cost((after - before) / _MEGABYTE, used / _IDLE)
-
-
-def _memory(pid: int) -> int:
-    """Bytes of memory that a process has."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _processor(pid: int) -> float:
-    """Seconds of processor that a process has taken."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@asynccontextmanager
-async def service(folder: Path) -> AsyncIterator[tuple[str, int]]:
-    """The service as a process: its address, and its id."""
-    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
-        command = [
-            sys.executable,
-            "-m",
-            "benchmarks.service.served",
-            str(folder / "served.db"),
-            str(listening.fileno()),
-        ]
-        process = await anyio.open_process(
-            command, stdin=subprocess.DEVNULL, stdout=None, stderr=None, pass_fds=[listening.fileno()]
-        )
-        async with process:
-            try:
-                url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-                async with httpx.AsyncClient(timeout=60) as http:
-                    await http.get(f"{url}/workflows")
-                yield url, process.pid
-            finally:
-                process.kill()
-
-
-def p95(values: Sequence[float]) -> float:
-    """The value that 95 of 100 do not exceed."""
-    return quantiles(values, n=20)[-1]
-
-
-async def measure(rounds: int) -> None:
-    """Measure, and write a table."""
+async def report(rounds: int) -> str:
+    """The table, by the medians of some rounds."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        alone = [await bare(folder) for _ in range(rounds)]
-        async with service(folder) as (url, pid):
-            await chats(url)  # warms up
-            start = _processor(pid)
-            served = [await chats(url) for _ in range(rounds)]
-            spent = (_processor(pid) - start) / rounds / _CHATS
-            cost = await streams(url, pid)
-    rows = []
-    for where, rounds_of in (("agent alone", alone), ("over HTTP", served)):
-        whole = min(p95([each.seconds for each in answers]) for answers in rounds_of)
-        first = min(p95([each.first for each in answers]) for answers in rounds_of)
-        rows.append((f"p95 of the answer of {_CHATS} chats at once, {where}", f"{whole * 1000:,.0f} ms"))
-        rows.append((f"p95 of the first token after the model's, {where}", f"{first * 1000:.1f} ms"))
-    rows.append((f"processor of the service for a chat of {TOKENS} tokens", f"{spent * 1000:.1f} ms"))
-    rows.append((f"memory of {_STREAMS} open streams", f"{cost.megabytes:.1f} MB"))
-    rows.append((f"processor of {_STREAMS} idle streams", f"{cost.processor:.2%}"))
-    print("| what | measured |\n|---|--:|")  # it is what this is for
-    for row in rows:
-        print(f"| {row[0]} | {row[1]} |")  # as above
+        starts = [(await start(folder, 1_000), await start(folder, 0)) for _ in range(rounds)]
+        found = [await streams(folder) for _ in range(rounds)]
+        ends = [await end(folder) for _ in range(rounds)]
+    full, bare = (median(times) for times in zip(*starts, strict=True))
+    many = {key: median(each[key] for each in found) for key in found[0]}
+    alone = median(ends)
+    rows = [
+        ("start with 1,000 open runs, against none", f"{full:.2f} s", f"{bare:.2f} s", f"{full / bare:.2f} ×"),
+        ("the same beyond a start with none", f"{full - bare:.2f} s", "", ""),
+        ("memory of 500 open streams", f"{many['memory'] / _MEGABYTE:.0f} MB", "", ""),
+        ("processor with 500 idle streams, against none", f"{many['idle']:.2%}", f"{many['idle bare']:.2%}", ""),
+        (
+            "end with 500 open streams, against none",
+            f"{many['end']:.2f} s",
+            f"{alone:.2f} s",
+            f"{many['end'] / alone:.2f} ×",
+        ),
+    ]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(["| what | ours | floor | ratio |", "|---|--:|--:|--:|", *lines])
+
+
+def main() -> None:
+    """Read the options, measure, and say what came out."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.service", description="Measure the service as a process."
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="how many times each row is measured")
+    print(anyio.run(report, parser.parse_args().rounds))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    anyio.run(measure, parser.parse_args().rounds)
+    main()

@@ -3,7 +3,6 @@
 Importing this package imports nothing else: its names are loaded when they are used.
 """
 
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
     from ._http._bodies import read_json
     from ._http._health import HealthCheck, model_check
     from ._http._limits import RequestLimits
+    from ._http._oauth import oauth_routes
     from ._http._pages._pages import page
     from ._http._serving import Serving, caller, serving
     from ._http._settings import ServiceSettings
@@ -32,6 +32,7 @@ __all__ = [
     "create_app",
     "model_check",
     "new_key",
+    "oauth_routes",
     "page",
     "parse_keys",
     "read_json",
@@ -52,6 +53,7 @@ _WHERE: Final = MappingProxyType(
         "create_app": "_http._app",
         "model_check": "_http._health",
         "new_key": "_keys._key",
+        "oauth_routes": "_http._oauth",
         "page": "_http._pages._pages",
         "parse_keys": "_keys._key",
         "read_json": "_http._bodies",
@@ -63,7 +65,9 @@ _WHERE: Final = MappingProxyType(
 def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    from ._extras import loaded  # noqa: PLC0415  # importing this package imports nothing else
+
+    return getattr(loaded(f"{__name__}.{_WHERE[name]}", f"stagepost.service.{name}"), name)
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ import anyio
 
 from stagepost.agents import McpServer
 from stagepost.agents._mcp._link import CallLost, LinkStale
-from stagepost.agents._mcp._remote import ALONE, Asked, Continuation, RemoteResult, RemoteTool
+from stagepost.agents._mcp._remote import ALONE, Asked, Continuation, Refusal, RemoteResult, RemoteTool
 
 ECHO = RemoteTool("echo", "Says it again.", {"type": "object"}, marked_idempotent=True)
 
@@ -71,6 +71,9 @@ class ScriptedAdapter:
 
     def reason(self, server: McpServer, error: Exception) -> str:
         return f"told of {server.name}: {error}"
+
+    def refusal(self, error: Exception) -> Refusal | None:
+        return error.args[0] if isinstance(error, PermissionError) else None
 
     @asynccontextmanager
     async def _open(self, server: McpServer) -> AsyncIterator[ScriptedLink]:

@@ -242,6 +242,12 @@ async def test_a_client_that_reads_nothing_is_not_waited_for() -> None:
             await ended.wait()
 
 
+async def test_a_client_that_reads_slowly_gets_all_of_it() -> None:
+    request = b"GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    async with connected(app()) as port:
+        assert (await said(port, request)).endswith(b"\r\n\r\n" + b"x" * 2**24)
+
+
 @pytest.mark.parametrize(
     ("content", "field"),
     [

@@ -23,10 +23,10 @@ from stagepost.service.supervisor import (
 from stagepost.workflows import Runner
 
 WEATHER = WorkerConfig(
-    name="weather", model="small", tool_name="get_weather", prompt_name="shop-weather", description="Weather of a city."
+    name="weather", model="small", tools=("get_weather",), prompt_name="shop-weather", description="Weather of a city."
 )
 STOCK = WorkerConfig(
-    name="stock", model="tiny", tool_name="get_stock_price", prompt_name="shop-stock", description="Prices of stocks."
+    name="stock", model="tiny", tools=("get_stock_price",), prompt_name="shop-stock", description="Prices of stocks."
 )
 WORKERS = (WEATHER, STOCK)
 HOT = "In Miami it is 28 °C."
@@ -53,7 +53,7 @@ class Gate:
     def __init__(self, model: Model, *, is_open: bool = False) -> None:
         self.model = model
         self.asked = 0
-        self.reached = anyio.Event()
+        self.reached = anyio.Event()  # by the last who has asked
         self.opened = anyio.Event()
         if is_open:
             self.opened.set()

@@ -1,6 +1,8 @@
 """Sessions: one turn at a time, keys, readers that leave, limits, and what a restart leaves."""
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -18,7 +20,7 @@ from tests.service.supervisor._shop import (
     text_of,
 )
 
-from stagepost.agents import FunctionModel, ScriptedModel, Tasks, TaskStatus, call
+from stagepost.agents import FunctionModel, ModelRequest, ScriptedModel, Tasks, TaskStatus, ToolCall, call
 from stagepost.checkpoint import SqliteStore
 from stagepost.service.supervisor import (
     ChatRequest,
@@ -59,8 +61,8 @@ async def test_a_session_remembers_and_another_one_does_not() -> None:
 async def test_a_worker_forgets_and_its_inner_talk_stays_out_of_the_session() -> None:
     seen: list[list[str]] = []
 
-    def lead(request: object) -> object:
-        messages = request.messages  # type: ignore[attr-defined]  # it is a request
+    def lead(request: ModelRequest) -> ToolCall | str:
+        messages = request.messages
         seen.append([message.text for message in messages])
         return call("ask_weather_agent", request="Miami?") if messages[-1].role == "user" else "Hot."
 
@@ -70,7 +72,7 @@ async def test_a_worker_forgets_and_its_inner_talk_stays_out_of_the_session() ->
         await heard(sessions, "How is it?", session)
         await heard(sessions, "And now?", session)
     assert seen[-1][1:] == ["How is it?", "", HOT, "Hot.", "And now?", "", HOT]
-    assert [message.text for message in weather.requests[-1].messages[1:]][0] == "Miami?"
+    assert weather.requests[-1].messages[1].text == "Miami?"
     assert len(weather.requests) == 4
     assert weather.requests[2].messages[1:] == weather.requests[0].messages[1:]
 
@@ -154,7 +156,9 @@ async def test_a_message_with_a_known_key_joins_after_a_restart(tmp_path: Path) 
         before = await heard(sessions, "one", session, key="k")
     async with opened(agent, SqliteStore(tmp_path / "chats.db")) as sessions:
         assert text_of(await heard(sessions, "one", session, key="k")) == "one"
-        assert await sessions.turn(ChatRequest(message="one", session_id=session), Resumption(after=before[-1].id)) is None
+        assert (
+            await sessions.turn(ChatRequest(message="one", session_id=session), Resumption(after=before[-1].id)) is None
+        )
         after = await heard(sessions, "one", session, key="k", after=before[0].id)
         assert names(after) == ["done"]
         assert text_of(await heard(sessions, "two", session)) == "one / two"
@@ -165,24 +169,24 @@ async def test_a_turn_that_nobody_reads_is_cancelled_after_a_grace() -> None:
     gate = Gate(FunctionModel(echo))
     async with opened(supervisor(gate), limits=SOON) as sessions, anyio.create_task_group() as group:
         kept, detached, dropped = new_session(), new_session(), new_session()
+
+        async def read(session: str, scope: anyio.CancelScope, **how: Any) -> None:
+            with scope:
+                await heard(sessions, "one", session, **how)
+
         for session, how in ((kept, {"key": "k"}), (detached, {"detach": True}), (dropped, {})):
-            scope = anyio.CancelScope()
-
-            async def read(session: str = session, how: dict[str, object] = how, scope: anyio.CancelScope = scope) -> None:
-                with scope:
-                    await heard(sessions, "one", session, **how)
-
-            asked = gate.asked
-            group.start_soon(read)
+            scope, gate.reached = anyio.CancelScope(), anyio.Event()
+            group.start_soon(partial(read, session, scope, **how))
             with anyio.fail_after(20):
-                while gate.asked == asked:
-                    await anyio.sleep(0.005)
+                await gate.reached.wait()
             scope.cancel()
         assert await until_ended(sessions, dropped) is TaskStatus.CANCELLED
         gate.opened.set()
         assert await until_ended(sessions, kept) is TaskStatus.COMPLETED
         assert await until_ended(sessions, detached) is TaskStatus.COMPLETED
-        assert names([event async for event in (await sessions.last(dropped)).events()]) == ["error"]  # type: ignore[union-attr]  # there is one
+        turn = await sessions.last(dropped)
+        assert turn is not None
+        assert names([event async for event in turn.events()]) == ["error"]
 
 
 async def test_a_turn_that_somebody_reads_again_is_not_cancelled() -> None:

@@ -59,7 +59,7 @@ def test_thinking_alone_makes_begun_text_void() -> None:
 
 def test_of_an_answer_with_missing_pieces_the_rest_comes_with_the_message() -> None:
     gap = Gap(**COMMON, from_=1, to=1)
-    parts = [*pieces("It "), gap, TokenArrived(**COMMON, token="28.", index=2), said("It is 28.")]
+    parts = [*pieces("It "), gap, *pieces("||28."), said("It is 28.")]
     assert [event.data["content"] for event in told(parts)] == ["It ", "is 28."]
 
 

@@ -36,13 +36,13 @@ class AuthorizationBegun:
         url: The address of the authorization server that the browser is to go to; None if there are tokens already.
         state: Names the attempt.
         browser: What the browser has to bring back with the callback.
-        server: Name of the MCP server.
+        is_secure: Whether the callback comes over https.
     """
 
     url: str | None
-    state: str
-    browser: str
-    server: str
+    state: str = ""
+    browser: str = ""
+    is_secure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,13 @@ class AuthorizationEnded:
         ticket_id: What was asked.
         server: Name of the MCP server.
         outcome: Whether the person has consented.
+        by: Who has opened the address.
     """
 
     ticket_id: str
     server: str
     outcome: Literal["granted", "refused"]
+    by: str
 
 
 class Authorizations:
@@ -98,37 +100,41 @@ class Authorizations:
             challenge=refusal.challenge,
             asked_at=now,
         )
-        until = None if within is None else now + within + _ATTEMPT
-        await self._tokens.put(f"ticket/{ticket_id}", ticket.model_dump_json(), expires_at=until)
+        until = None if within is None else within + _ATTEMPT
+        await self._tokens.put(f"ticket/{ticket_id}", ticket.model_dump_json(), within=until)
         return f"{auth.redirect_uri.removesuffix('/callback')}/start/{ticket_id}"
 
-    async def begin(self, ticket_id: str) -> AuthorizationBegun:
+    async def begin(self, ticket_id: str, *, by: str) -> AuthorizationBegun:
         """Begin an attempt.
+
+        Args:
+            ticket_id: The last part of the address that somebody has opened.
+            by: Who has.
 
         Raises:
             AuthorizationFailed: The address is not known or too old, or the authorization server does not let anybody
                 begin.
         """
-        ticket = await self.ticket(ticket_id)
+        ticket = await self._ticket(ticket_id)
         if ticket is None:
             raise AuthorizationFailed("this address is not known, or too old: ask for a new one")
-        if await self.is_granted(ticket):
-            return AuthorizationBegun(None, "", "", ticket.server)
+        if await self._is_granted(ticket):
+            return AuthorizationBegun(None)
         state, browser = secrets.token_urlsafe(_SECRET), secrets.token_urlsafe(_SECRET)
-        client = await self._tokens.get(f"client/{_place(ticket)}")
-        outgoing = await _sdk().begin(ticket, state, client)
-        await self._tokens.put(f"client/{_place(ticket)}", outgoing.client)
+        outgoing = await _sdk().begin(ticket, state, await self._client(ticket_id, ticket))
+        if ticket.client_id is None:
+            await self._tokens.put(f"client/{_place(ticket)}", outgoing.client)
         attempt = Attempt(
             ticket_id=ticket_id,
             ticket=ticket,
+            by=by,
             browser=digest(browser),
             verifier=outgoing.verifier,
             known=outgoing.known,
         )
-        await self._tokens.put(
-            f"attempt/{digest(state)}", attempt.model_dump_json(), expires_at=self._clock() + _ATTEMPT
-        )
-        return AuthorizationBegun(outgoing.url, state, browser, ticket.server)
+        await self._tokens.put(f"attempt/{digest(state)}", attempt.model_dump_json(), within=_ATTEMPT)
+        is_secure = ticket.redirect_uri.startswith("https:")
+        return AuthorizationBegun(outgoing.url, state, browser, is_secure)
 
     async def finish(self, said: Mapping[str, str], browser: str) -> AuthorizationEnded:
         """What has come of an attempt. Each has one callback.
@@ -152,13 +158,27 @@ class Authorizations:
             raise AuthorizationFailed(f"this attempt is over: {AGAIN}")
         return await self._finished(attempt, said)
 
-    async def ticket(self, ticket_id: str) -> Ticket | None:
+    async def _ticket(self, ticket_id: str) -> Ticket | None:
         """A ticket; None if it is not known, or too old."""
         found = await self._tokens.get(f"ticket/{ticket_id}")
         return None if found is None else Ticket.model_validate_json(found)
 
-    async def is_granted(self, ticket: Ticket) -> bool:
+    async def is_answered(self, ticket_id: str) -> bool:
         """Whether there are tokens that are newer than a question."""
+        ticket = await self._ticket(ticket_id)
+        return ticket is not None and await self._is_granted(ticket)
+
+    async def _client(self, ticket_id: str, ticket: Ticket) -> str | None:
+        """The client that was registered before.
+
+        It is not used for an address that is opened again: maybe nobody came back because the authorization server has
+        forgotten it.
+        """
+        is_again = await self._tokens.get(f"opened/{ticket_id}") is not None
+        await self._tokens.put(f"opened/{ticket_id}", "", within=_ATTEMPT)
+        return None if is_again else await self._tokens.get(f"client/{_place(ticket)}")
+
+    async def _is_granted(self, ticket: Ticket) -> bool:
         grant = await grant_for(self._tokens, ticket.url, ticket.client_id)
         return grant is not None and grant.granted_at >= ticket.asked_at
 
@@ -166,7 +186,7 @@ class Authorizations:
         sdk, ticket = _sdk(), attempt.ticket
         sdk.check_issuer(attempt, said.get("iss"))
         if said.get("error") == _DENIED:
-            return AuthorizationEnded(attempt.ticket_id, ticket.server, "refused")
+            return AuthorizationEnded(attempt.ticket_id, ticket.server, "refused", attempt.by)
         code = said.get("code")
         if "error" in said or not code:
             raise AuthorizationFailed(f"the authorization server reports an error: {AGAIN}")
@@ -174,7 +194,7 @@ class Authorizations:
         now = self._clock()
         grant = Grant(tokens=tokens, known=attempt.known, granted_at=now)
         await keep_grant(self._tokens, ticket.url, ticket.client_id, grant)
-        return AuthorizationEnded(attempt.ticket_id, ticket.server, "granted")
+        return AuthorizationEnded(attempt.ticket_id, ticket.server, "granted", attempt.by)
 
 
 def _place(ticket: Ticket) -> str:

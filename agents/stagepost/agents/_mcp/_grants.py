@@ -46,6 +46,7 @@ class Attempt(BaseModel, frozen=True):
     Attributes:
         ticket_id: Of which ticket.
         ticket: The ticket.
+        by: Who has opened it.
         browser: Digest of what the browser was given.
         verifier: The code verifier of PKCE.
         known: What was found out of the authorization server.
@@ -53,6 +54,7 @@ class Attempt(BaseModel, frozen=True):
 
     ticket_id: str
     ticket: Ticket
+    by: str
     browser: str
     verifier: str
     known: dict[str, Any]

@@ -22,6 +22,7 @@ KNOWN: Final = (AgentError, CheckpointError, HubError, WorkflowError, ServiceErr
 
 _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
     HTTPStatus.BAD_REQUEST: (
+        "AuthorizationFailed",
         "CursorRefused",
         "InputRefused",
         "InvalidCursor",

@@ -9,25 +9,32 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from ._agent_log import AgentLog
+from ._checking import Check, ToolEvidence, check_citations, check_prices, check_temperatures
 from ._config import TurnLimits, WorkerConfig
 from ._errors import InvalidEventId, InvalidWorker, KeyReused, SessionBusy, SupervisorError, TurnFailed
 from ._events import ChatEvent, WorkerProgressEvent
 from ._factory import SupervisorFactory, WorkerFactory
+from ._guardrails import Guardrails
 from ._history import PastTurn, SessionHistory
 from ._requests import ChatRequest, Resumption
 from ._responses import CalledTool, SupervisorResponse, WorkerToolCall, response_of
 from ._sessions import ChatSessions
+from ._traces import session_traces
 from ._turns import ChatTurn
 
 if TYPE_CHECKING:
     from ._app import SupervisorService, create_supervisor_app
 
 __all__ = [
+    "AgentLog",
     "CalledTool",
     "ChatEvent",
     "ChatRequest",
     "ChatSessions",
     "ChatTurn",
+    "Check",
+    "Guardrails",
     "InvalidEventId",
     "InvalidWorker",
     "KeyReused",
@@ -39,14 +46,19 @@ __all__ = [
     "SupervisorFactory",
     "SupervisorResponse",
     "SupervisorService",
+    "ToolEvidence",
     "TurnFailed",
     "TurnLimits",
     "WorkerConfig",
     "WorkerFactory",
     "WorkerProgressEvent",
     "WorkerToolCall",
+    "check_citations",
+    "check_prices",
+    "check_temperatures",
     "create_supervisor_app",
     "response_of",
+    "session_traces",
 ]
 
 _WEB: Final = MappingProxyType({"SupervisorService": "_app", "create_supervisor_app": "_app"})

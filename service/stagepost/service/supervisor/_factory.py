@@ -6,8 +6,10 @@ from typing import Any, Final, TypeAlias
 
 from stagepost.agents import Agent, AgentTool, Budget, Model, ModelSettings, PromptFunction, Tool, tool
 
+from ._agent_log import AgentLog
 from ._config import WorkerConfig
 from ._errors import InvalidWorker
+from ._guardrails import Guardrails
 from ._phrases import supervisor_prompt, tool_failed, worker_failed, worker_prompt, worker_silent
 from ._tool_errors import Excuse, ToolErrors
 
@@ -25,7 +27,7 @@ class WorkerFactory:
         tools: The tools that workers may have: made by `tool`, or functions, which are called by their names.
         prompts: Instructions by prompt name: texts or prompt functions. A worker without has general ones.
         models: Models by name; a name that is missing is that of a model that litellm knows.
-        hooks: Hooks of all workers, the first one outermost.
+        hooks: Hooks of all workers, the first one outermost, inside the log.
 
     Raises:
         InvalidWorker: Two tools have one name.
@@ -61,7 +63,7 @@ class WorkerFactory:
             tools=[self._tools[name] for name in config.tools],
             budget=Budget(turns=config.max_iterations),
             settings=ModelSettings(timeout=config.timeout),
-            hooks=[*self._hooks, ToolErrors({name: _excuse(self._tools[name]) for name in config.tools})],
+            hooks=[AgentLog(), *self._hooks, ToolErrors({name: _excuse(self._tools[name]) for name in config.tools})],
             description=config.description,
         )
 
@@ -85,7 +87,9 @@ class SupervisorFactory:
         models: Models by name, for a supervisor's model that is given by name.
         prompt: Its instructions; by default general ones that name the workers.
         tools: Tools of its own.
-        hooks: Hooks of its own, the first one outermost. Errors of tools are made presentable inside them.
+        hooks: Hooks of its own, the first one outermost: inside the log, and outside of what makes errors of tools
+            presentable and of the guardrails.
+        guardrails: Hold its answers against what the workers' tools have returned; None for none.
         timeout: Seconds that one question to its model may take.
         iterations: How often the models of the supervisor and of its workers may answer in one turn.
     """
@@ -99,6 +103,7 @@ class SupervisorFactory:
         prompt: Prompt | None = None,
         tools: Iterable[ToolLike] = (),
         hooks: Iterable[object] = (),
+        guardrails: Guardrails | None = None,
         timeout: float = 30.0,
         iterations: int = 50,
     ) -> None:
@@ -107,6 +112,7 @@ class SupervisorFactory:
         self._prompt = prompt
         self._tools = _by_name(tools)
         self._hooks = tuple(hooks)
+        self._guards = () if guardrails is None else (guardrails,)
         self._timeout = timeout
         self._iterations = iterations
 
@@ -137,7 +143,7 @@ class SupervisorFactory:
             tools=[*asking.values(), *self._tools.values()],
             budget=Budget(turns=self._iterations),
             settings=ModelSettings(timeout=self._timeout),
-            hooks=[*self._hooks, ToolErrors(excuses)],
+            hooks=[AgentLog(configs), *self._hooks, ToolErrors(excuses), *self._guards],
         )
 
 

@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 import anyio
 
+from stagepost.hub import get_logger
+
 Action: TypeAlias = Callable[[], Awaitable[None]]
 
 
@@ -37,4 +39,8 @@ class Keeper:
                 with anyio.move_on_after(wait):
                     await self._sooner.wait()
                 continue
-            await heappop(self._due)[2]()
+            action = heappop(self._due)[2]
+            try:
+                await action()
+            except Exception as error:  # noqa: BLE001  # of one turn; the others are still to be kept within their limits
+                get_logger("supervisor").error("turn_not_kept", exc_info=error)

@@ -7,6 +7,7 @@ from stagepost.agents import PromptContext, PromptFunction
 
 from ._config import WorkerConfig
 
+REFUSED: Final = "My data does not confirm the answer, so I would rather not give it. Please ask again."
 FAILED: Final = "The request could not be completed because of an internal problem. Please try again."
 
 

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from types import TracebackType
 from typing import Any, Final, Self
 from weakref import WeakValueDictionary
 
@@ -15,6 +14,7 @@ from stagepost.workflows import Runner
 
 from ._config import TurnLimits, WorkerConfig
 from ._errors import InvalidEventId, KeyReused, SessionBusy
+from ._guardrails import Guardrails
 from ._keeper import Keeper
 from ._progress import TurnProgress, read_event_id
 from ._readers import Readers
@@ -69,6 +69,9 @@ class ChatSessions:
 
     async def __aenter__(self) -> Self:
         """Begin to keep turns within their limits, also those that an earlier process has begun."""
+        for hook in self._agent.hooks:
+            if isinstance(hook, Guardrails):
+                hook.bind(self._runner)
         await self._group.__aenter__()
         self._group.start_soon(self._keeper.run)
         after: str | None = None
@@ -82,12 +85,10 @@ class ChatSessions:
             if after is None:
                 return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
+    async def __aexit__(self, *_raised: object) -> None:
         """Leave turns as they are; the next process goes on with them."""
         self._group.cancel_scope.cancel()
-        return await self._group.__aexit__(kind, error, trace)
+        await self._group.__aexit__(None, None, None)  # whatever was raised passes as it is, and not in a group
 
     async def turn(self, request: ChatRequest, how: Resumption = _FIRST) -> ChatTurn | None:
         """Find the turn that a request is about, or prepare a new one, which begins when its events are read.

@@ -2,7 +2,10 @@
 
 import gc
 import os
+import shutil
 import sys
+from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings  # before anything is frozen: it looks for referrers, who do not show then
@@ -18,6 +21,19 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Both are limits of real time, 0.2 s for an example, which a busy machine exceeds.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+_IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108  # as tests use it: each in a folder of its own
+_ROOM: Final = 2 * 1024**3  # bytes; a container may have 64 MB
+
+
+def _keep_files_in_memory() -> None:
+    """Let tests write to memory where there is room: a sync takes 10 ms on a disk, and nothing here is about disks."""
+    if _IN_MEMORY.is_dir() and os.access(_IN_MEMORY, os.W_OK) and shutil.disk_usage(_IN_MEMORY).free >= _ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
+
+
+_keep_files_in_memory()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

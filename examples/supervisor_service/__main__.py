@@ -44,12 +44,15 @@ def serve(options: argparse.Namespace, listening: socket.socket) -> None:
     """Serve until somebody stops it."""
     model = os.environ.get("STAGEPOST_MODEL") or None
     keys = parse_keys(os.environ.get("STAGEPOST_KEYS", ""))
-    logging.getLogger("stagepost").setLevel(logging.WARNING)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    log = logging.getLogger("stagepost")
+    log.addHandler(logging.FileHandler(options.folder / "service.log"))
+    log.propagate = False
     app = chat_app(Options(folder=options.folder, model=model, pace=options.pace, work=options.work), keys=keys)
     port = listening.getsockname()[1]
     print(f"Chat with the supervisor at http://{options.host}:{port}/", flush=True)
     print(f"  model     {model or 'local: simple rules, no network'}")
-    print(f"  sessions  {options.folder}/")
+    print(f"  sessions  {options.folder}/, with its log")
     print(f"  kill it   kill -9 {os.getpid()}   while a worker works, and start it again: the answer still comes")
     print("  stop it   Ctrl-C", flush=True)
     # a client who listens for ever must not keep the server from stopping

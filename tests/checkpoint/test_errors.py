@@ -36,6 +36,11 @@ NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
         (errors.StoreLost(FILE, "it was deleted or moved"), "put the file back"),
         (errors.StoreLost(FILE, "its file runs.db-wal was deleted or moved", is_whole=True), "leave the store, which"),
         (errors.CorruptStore("row 1 missing from index runs_key"), "restore a copy"),
+        (errors.CorruptSchedule("daily", "why"), "'daily' cannot be used (why), and it starts nothing: make it again"),
+        (
+            errors.CannotDecrypt("ab", ["cd"]).of("r"),
+            "run 'r': a stored value was encrypted by key ab",
+        ),
         (errors.OrphanedRows("frames", 3, 2), "run `DELETE FROM frames WHERE rk NOT IN (SELECT rk FROM runs)`"),
         (errors.KeyRemembered("r", "failed", NOON, is_same=True), "it ended 2026-01-02 12:00 UTC (failed)"),
         (errors.StoreFull(FILE), "free some space and resume the run"),

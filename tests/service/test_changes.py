@@ -139,7 +139,7 @@ def test_all_of_a_run_is_shown() -> None:
         "  key            order-1",
         "  attempts       3",
         "  fork of        q at 4",
-        "  owned by  process 7 on here",
+        "  file owned by  process 7 on here",
         "  no \\x1b place",
         "  parts  1 of 2 done, 1 failed",
         "  parts[0]  at x",

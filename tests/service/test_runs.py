@@ -125,6 +125,14 @@ def test_waits_are_listed(command: Command, file: Path) -> None:
     assert command("runs", "waits", "-k", "day", "-f", file).exit_code == 2
 
 
+def test_waits_come_in_pages(command: Command, file: Path) -> None:
+    first = json.loads(command("runs", "waits", "-n", "1", "-f", file, "--json").stdout)
+    assert ([wait["wait_id"] for wait in first["waits"]], first["next"]) == (["digest-1/approval"], "digest-1/approval")
+    rest = json.loads(command("runs", "waits", "--after", first["next"], "-f", file, "--json").stdout)
+    assert ([wait["wait_id"] for wait in rest["waits"]], rest["next"]) == (["mail-1/letter"], None)
+    assert "--after digest-1/approval" in command("runs", "waits", "-n", "1", "-f", file).stderr
+
+
 def test_the_file_may_come_from_the_environment(command: Command, file: Path) -> None:
     assert ids(command("runs", "ls", "--json", STAGEPOST_FILE=str(file)))
 

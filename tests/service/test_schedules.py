@@ -11,11 +11,10 @@ import pytest
 from tests.service import _flows as flows
 from tests.service.conftest import Command
 
-from stagepost.checkpoint import MemoryStore, StoredSchedule
+from stagepost.checkpoint import CorruptSchedule, MemoryStore, Page, StoredSchedule
 from stagepost.service._cli._schedules import _lines
 from stagepost.service._cli._screen import Screen
-from stagepost.service._wire._made import schedule_row
-from stagepost.service._wire._schedules import ScheduleList
+from stagepost.service._wire._made import schedule_list
 from stagepost.workflows import Runner, Schedule, pause_schedule
 
 
@@ -45,8 +44,10 @@ def test_a_schedule_that_this_version_cannot_read_is_named(command: Command, fil
     with closing(connect(file)) as connection:
         connection.execute("UPDATE schedules SET definition = ?", (b'{"state":{},"later":1}',))
         connection.commit()
-    for act in ("ls", "pause", "resume"):
-        result = command("schedules", act, *(["nightly"] if act != "ls" else []), "-f", file)
+    result = command("schedules", "ls", "-f", file)
+    assert (result.exit_code, "nightly  cannot be read: this version" in result.stdout) == (1, True)
+    for act in ("pause", "resume"):
+        result = command("schedules", act, "nightly", "-f", file)
         assert (result.exit_code, "schedule 'nightly' makes no sense" in result.stderr) == (1, True)
     assert command("schedules", "delete", "nightly", "-f", file).exit_code == 0
 
@@ -70,12 +71,13 @@ def test_what_hinders_a_schedule_is_told() -> None:
     )
     over = Schedule(key="o", workflow="w", when=timedelta(hours=1), created_at=now)
     shown = _lines(
-        ScheduleList(schedules=[schedule_row(hindered), schedule_row(over)], next=None), Screen(as_json=False)
+        schedule_list(Page((hindered, over), None, (CorruptSchedule("bad", "no time"),))), Screen(as_json=False)
     )
     text = "\n".join(line.plain for line in shown)
     assert "0 3 * * * UTC" in text
     assert "failed 2 times: no disk" in text
     assert "never" in text
+    assert text.endswith("bad  cannot be read: no time")
 
 
 async def test_a_schedule_that_somebody_else_saves_meanwhile_is_paused_as_it_is_then() -> None:

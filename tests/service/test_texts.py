@@ -29,6 +29,12 @@ def test_no_text_moves_the_cursor_of_a_terminal(text: str) -> None:
     assert len(shortened(text, 20)) <= 20
 
 
+def test_of_a_long_text_only_the_beginning_is_looked_at() -> None:
+    assert shortened("a" * 20, 20) == "a" * 20
+    assert shortened("a" * 1_000_000, 20) == "a" * 19 + "…"
+    assert shortened(" " * 1_000_000 + "a", 20) == "…"
+
+
 @given(st.text())
 def test_json_stays_the_same_value(text: str) -> None:
     found = clean_json(json.dumps(text, ensure_ascii=False))

@@ -16,6 +16,7 @@ from tests.workflows.test_blobs import Gallery, Picture
 from stagepost.checkpoint import (
     CannotStore,
     Continued,
+    CorruptSchedule,
     MemoryStore,
     ScheduleNotFound,
     SqliteStore,
@@ -456,9 +457,32 @@ async def test_what_another_version_has_stored_is_shown_as_a_failure(store: Stor
         assert stored.error is not None
         assert "makes no sense to this version" in stored.error
         with pytest.raises(ScheduleNotReadable, match="schedule 'key' makes no sense"):
-            await runner.schedules.list()
+            await runner.schedules.get("key")
+        page = await runner.schedules.list()
+        assert [each.key for each in page.damaged if isinstance(each, CorruptSchedule)] == ["key"]
+        assert page.items == ()
         again = await runner.schedule(noted.workflow, HOUR, key="key")
         assert again.next_due == NEW_YEAR + HOUR
+
+
+async def test_one_that_is_damaged_is_logged_once_and_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    clock, noted, store = Clock(), Noted(), MemoryStore()
+    async with running(store, noted.workflow, clock=clock) as runner:
+        for key in ("bad", "key"):
+            await runner.schedule(noted.workflow, HOUR, key=key, due_as="at")
+        assert store._connection is not None
+        store._connection.execute("UPDATE schedules SET look_at = -4611686018427387904 WHERE key = 'bad'")
+        for hour in (1, 2):
+            clock.pass_(HOUR)
+            await runner.recover()
+            assert len(await ended(runner)) == hour
+        (told,) = [record.getMessage() for record in caplog.records if "schedule not readable" in record.getMessage()]
+        assert "schedule 'bad' cannot be used" in told
+        page = await runner.schedules.list()
+        assert ([each.key for each in page.items], [each.run_id for each in page.damaged]) == (["key"], [None])
+        await runner.schedule(noted.workflow, HOUR, key="bad", due_as="at")
+        assert (await runner.schedules.list()).damaged == ()
+    assert noted.dues == [at(1), at(2)]
 
 
 @pytest.mark.parametrize("method", ["create", "save_schedule", "due_schedules"])

@@ -1,24 +1,46 @@
 """Programs that models write: a small, safe language, and signatures for what goes in and comes out."""
 
 from ._keyword import Keyword
+from ._language import Language, PtcLisp
+from ._limits import Limits
+from ._outcome import End, Outcome, Place, ProgramError, ToolCall
+from ._running._hosts import Tool
+from ._running._run import run, run_sync
+from ._running._world import Surroundings
 from ._signature._checking import Validated, Validation
 from ._signature._signature import Signature
 from ._signature._types import Field, Kind, ListOf, MapOf, Maybe, Type
+from ._values._boundary import plain
+from ._values._show import show
 from .errors import ExtraMissing, InvalidSignature, InvalidValue, ProgramsError
 
 __all__ = [
+    "End",
     "ExtraMissing",
     "Field",
     "InvalidSignature",
     "InvalidValue",
     "Keyword",
     "Kind",
+    "Language",
+    "Limits",
     "ListOf",
     "MapOf",
     "Maybe",
+    "Outcome",
+    "Place",
+    "ProgramError",
     "ProgramsError",
+    "PtcLisp",
     "Signature",
+    "Surroundings",
+    "Tool",
+    "ToolCall",
     "Type",
     "Validated",
     "Validation",
+    "plain",
+    "run",
+    "run_sync",
+    "show",
 ]

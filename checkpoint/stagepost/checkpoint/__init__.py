@@ -24,7 +24,7 @@ from ._limits import Limits
 from ._memory import MemoryStore
 from ._outside import Continued, Ref, StoredValue
 from ._ownership import Cancelled, Change, Freed, Lost, News, Owner, Ownership
-from ._pages import Page
+from ._pages import Page, Unreadable
 from ._plain import freeze, join_values, plain_form, read_frozen, split_values
 from ._records import (
     Closing,
@@ -43,7 +43,7 @@ from ._records import (
     SharedList,
 )
 from ._runs import Runs
-from ._schedules import Schedules, StoredSchedule
+from ._schedules import DueSchedules, Schedules, StoredSchedule
 from ._snapshots import RunInfo, Snapshot, Version
 from ._sqlite._inbox_store import SqliteInbox
 from ._sqlite._looking import SqliteLibrary, StoreFile
@@ -77,6 +77,7 @@ from .errors import (
     CheckpointError,
     CorruptBlob,
     CorruptRun,
+    CorruptSchedule,
     CorruptStore,
     EffectNotFound,
     EncryptionNotInstalled,
@@ -148,9 +149,11 @@ __all__ = [
     "Continued",
     "CorruptBlob",
     "CorruptRun",
+    "CorruptSchedule",
     "CorruptStore",
     "CountBy",
     "Counts",
+    "DueSchedules",
     "Effect",
     "EffectBelow",
     "EffectNotFound",
@@ -243,6 +246,7 @@ __all__ = [
     "Tables",
     "TypedCodec",
     "UnderWay",
+    "Unreadable",
     "UnusedBlobs",
     "UnusedLists",
     "ValueTooLarge",

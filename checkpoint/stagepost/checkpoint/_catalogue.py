@@ -6,13 +6,13 @@ from typing import Protocol, TypeAlias, Unpack
 from ._filters import CountBy, Counts, RunFilters
 from ._happenings import Happenings
 from ._outside import Ref
-from ._pages import Page
+from ._pages import Page, Unreadable
 from ._snapshots import RunInfo, Version
 from ._waiting import OpenWait, SentSignal, WaitKind
-from .errors import CorruptBlob, CorruptRun, CorruptStore, OrphanedRows, UnusedBlobs, UnusedLists
+from .errors import CorruptBlob, CorruptStore, OrphanedRows, UnusedBlobs, UnusedLists
 
 Progress: TypeAlias = Callable[[int, int], Awaitable[None]]
-Damage: TypeAlias = CorruptRun | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs | UnusedLists
+Damage: TypeAlias = Unreadable | CorruptBlob | CorruptStore | OrphanedRows | UnusedBlobs | UnusedLists
 
 
 class Catalogue(Protocol):
@@ -170,7 +170,7 @@ class Catalogue(Protocol):
     async def verify(self, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
 
-        Nobody waits for it, and memory does not grow with the number of runs.
+        Nobody waits for it, and memory does not grow with the number of runs. Schedules are looked at, too.
 
         Args:
             progress: Awaited now and then with how many runs were read, and how many there were at the beginning. What

@@ -13,19 +13,27 @@ class CannotDecrypt(CheckpointError):
     Attributes:
         key: Id of the key that it was encrypted by; None: it is not encrypted.
         known: Ids of the keys that were given.
+        run_id: The run that it belongs to, as far as that is known.
+        reason: What was found, without the remedy.
     """
 
-    def __init__(self, key: str | None, known: Sequence[str]) -> None:
-        given = f"keys= has {', '.join(known)}"
-        super().__init__(
-            f"a stored value was encrypted by key {key}, and {given}: give that key, too, after the one that encrypts "
-            "what is written; nothing is damaged"
+    def __init__(self, key: str | None, known: Sequence[str], run_id: str | None = None) -> None:
+        found = "is not encrypted" if key is None else f"was encrypted by key {key}"
+        self.reason = f"a stored value {found}, and keys= has {', '.join(known)}"
+        whose = "" if run_id is None else f"run {run_id!r}: "
+        remedy = (
+            "give that key, too, after the one that encrypts what is written; nothing is damaged"
             if key is not None
-            else f"a stored value is not encrypted ({given}): if the store was used without encryption before, give "
-            "plain=True to read what is left of that time"
+            else "if the store was used without encryption before, give plain=True to read what is left of that time"
         )
+        super().__init__(f"{whose}{self.reason}: {remedy}")
         self.key = key
         self.known = tuple(known)
+        self.run_id = run_id
+
+    def of(self, run_id: str) -> "CannotDecrypt":
+        """The same of a value of this run."""
+        return CannotDecrypt(self.key, self.known, run_id)
 
 
 class ErrorsNotSearchable(CheckpointError, ValueError):

@@ -15,6 +15,26 @@ class ScheduleNotFound(CheckpointError, LookupError):
         self.key = key
 
 
+class CorruptSchedule(CheckpointError):
+    """What is stored of a schedule cannot be used; other schedules are not concerned.
+
+    Attributes:
+        key: The schedule.
+        reason: What was found.
+        run_id: None, since it is no run.
+    """
+
+    run_id: None = None
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(
+            f"what is stored of schedule {key!r} cannot be used ({reason}), and it starts nothing: make it again by "
+            "Runner.schedule, or delete it; others are not concerned"
+        )
+        self.key = key
+        self.reason = reason
+
+
 class ScheduleChanged(CheckpointError):
     """Somebody else has saved a schedule since it was read; nothing was saved.
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from ._pages import Page
+from ._pages import Page, Unreadable
 
 
 class StoredSchedule(NamedTuple):
@@ -41,6 +41,20 @@ class StoredSchedule(NamedTuple):
     error: str | None = None
 
 
+class DueSchedules(NamedTuple):
+    """Schedules that are to be looked at.
+
+    Attributes:
+        items: They, the longest due first.
+        following: When to look at the first one after them (UTC), also if that has come already; None: there is none.
+        damaged: Those that are due and cannot be read. They are in nobody's way, and told again each time.
+    """
+
+    items: Sequence[StoredSchedule]
+    following: datetime | None = None
+    damaged: Sequence[Unreadable] = ()
+
+
 class Schedules(Protocol):
     """Keeps schedules. `NewRun.schedule` saves one together with the run that it starts."""
 
@@ -49,11 +63,12 @@ class Schedules(Protocol):
 
         Raises:
             ScheduleNotFound: There is none.
+            CorruptSchedule: What is stored of it makes no sense.
         """
         ...
 
     async def schedules(self, *, after: str | None = None, limit: int = 100) -> Page[StoredSchedule]:
-        """All schedules, in the order of their keys.
+        """All schedules, in the order of their keys; those that cannot be read are in `Page.damaged`.
 
         Args:
             after: Only those after this: `next` of the page before.
@@ -61,18 +76,12 @@ class Schedules(Protocol):
         """
         ...
 
-    async def due_schedules(
-        self, now: datetime, *, limit: int = 100
-    ) -> tuple[Sequence[StoredSchedule], datetime | None]:
+    async def due_schedules(self, now: datetime, *, limit: int = 100) -> DueSchedules:
         """Schedules that are to be looked at, the longest due first; those that are paused are not.
 
         Args:
             now: Those of this time and earlier.
-            limit: At most so many.
-
-        Returns:
-            They, and when to look at the first one after them (UTC), also if that is before `now`; None if there is
-            none.
+            limit: At most so many; those that cannot be read do not count.
         """
         ...
 

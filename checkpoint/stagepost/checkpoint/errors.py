@@ -28,6 +28,7 @@
     ├── AlreadyAnswered                  somebody else's answer came first, or the time was up
     ├── EffectNotFound(LookupError)      no effect of this key is in doubt
     ├── ScheduleNotFound(LookupError)    no schedule has this key
+    ├── CorruptSchedule                  what is stored of the schedule cannot be used
     ├── ScheduleChanged                  somebody else has saved the schedule since it was read
     ├── KeyRemembered                    the id or key is that of a run that retention has deleted
     ├── RunNotEnded                      the run is open, so it is not deleted
@@ -64,7 +65,7 @@ from ._history_errors import NotInHistory
 from ._list_errors import ListTooShort, UnusedLists
 from ._ownership_errors import CancelRequested, NewsFirst, OwnerExpired, OwnershipLost, RunOwned
 from ._root_error import CheckpointError
-from ._schedule_errors import ScheduleChanged, ScheduleNotFound
+from ._schedule_errors import CorruptSchedule, ScheduleChanged, ScheduleNotFound
 from ._store_errors import (
     BackendNotSupported,
     NotAStore,
@@ -99,6 +100,7 @@ __all__ = [
     "CheckpointError",
     "CorruptBlob",
     "CorruptRun",
+    "CorruptSchedule",
     "CorruptStore",
     "EffectNotFound",
     "EncryptionNotInstalled",

@@ -28,7 +28,7 @@ def desk(messages: Sequence[ChatMessage]) -> str | list[ToolCall]:
 
 def _told(result: ToolMessage, order: Order | None) -> str | list[ToolCall]:
     if result.is_error:
-        return f"I have not done it: {result.text.strip().rstrip('.')}."
+        return _refused(result.text)
     if result.tool == "ask_customer" and order is not None:
         given = json.loads(result.text)
         return [
@@ -40,4 +40,13 @@ def _told(result: ToolMessage, order: Order | None) -> str | list[ToolCall]:
                 validity=given.get("validity", "today"),
             )
         ]
-    return f"It is done: {result.text.strip().rstrip('.')}."
+    told = result.text.strip().rstrip(".")
+    return "It is done." if told == "it was done" else f"It is done: {told}."
+
+
+def _refused(text: str) -> str:
+    """Why something was not done; a person who has denied it has given a reason after the last colon."""
+    why, _, reason = text.strip().rstrip(".").rpartition(": ")
+    if "denied" in why:
+        return f"I have not placed the order, as somebody has denied it: {reason}."
+    return f"I have not done it: {reason}."

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._http._oauth import oauth_routes
     from ._http._pages._pages import page
     from ._http._serving import Serving, caller, serving
+    from ._http._settings import ServiceSettings
     from ._http._streams import EventStream
     from ._keys._caller import Caller
     from ._keys._key import Key, Scope, new_key, parse_keys
@@ -26,6 +27,7 @@ __all__ = [
     "Key",
     "RequestLimits",
     "Scope",
+    "ServiceSettings",
     "Serving",
     "caller",
     "create_app",
@@ -46,6 +48,7 @@ _WHERE: Final = MappingProxyType(
         "Key": "_keys._key",
         "RequestLimits": "_http._limits",
         "Scope": "_keys._key",
+        "ServiceSettings": "_http._settings",
         "Serving": "_http._serving",
         "caller": "_http._serving",
         "create_app": "_http._app",

@@ -20,7 +20,6 @@ from mcp.server.auth.provider import (
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
-from pydantic import AnyHttpUrl
 
 
 @dataclass
@@ -128,12 +127,14 @@ async def serving(authority: Authority) -> AsyncIterator[Authority]:
 @asynccontextmanager
 async def _served(authority: Authority, listening: socket.socket) -> AsyncIterator[None]:
     authority.base = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    settings = AuthSettings(
-        issuer_url=AnyHttpUrl(authority.base),
-        resource_server_url=AnyHttpUrl(f"{authority.base}/mcp"),
-        client_registration_options=ClientRegistrationOptions(enabled=True, valid_scopes=["read"]),
-        required_scopes=["read"],
-        validate_token_resource=False,
+    settings = AuthSettings.model_validate(
+        {
+            "issuer_url": authority.base,
+            "resource_server_url": f"{authority.base}/mcp",
+            "client_registration_options": ClientRegistrationOptions(enabled=True, valid_scopes=["read"]),
+            "required_scopes": ["read"],
+            "validate_token_resource": False,
+        }
     )
     vault = MCPServer("vault", auth_server_provider=authority, auth=settings)
 

@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
+import pytest
+
 from stagepost.agents._webhooks._book import Book
-from stagepost.checkpoint import Cell, Frame, MemoryStore, NewRun
+from stagepost.checkpoint import Cell, Frame, MemoryStore, NewRun, Statement
 
 URL = "https://example.org/hook"
 
@@ -74,3 +76,24 @@ async def test_a_webhook_that_was_removed_meanwhile_follows_nothing() -> None:
         assert await book.active(0) == []
         await book.add(URL)
         assert await followed(book) == [[]]
+
+
+@pytest.mark.parametrize(
+    "damage", ["labels = '{'", "seen = 'x'", "url = CAST(x'ff' AS TEXT)", "added_at = 4611686018427387904"]
+)
+async def test_a_damaged_webhook_is_told_once_and_the_others_go_on(
+    damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with MemoryStore() as store:
+        book = Book(store, lambda: 1.0)
+        await book.make()
+        bad, good = await book.add(f"{URL}/bad"), await book.add(f"{URL}/good")
+        await start(store, ["first"], {})
+        await book.follow_new()
+        await store.execute(Statement(f"UPDATE app_stagepost_webhooks SET {damage} WHERE id = ?", (bad.id,)))  # noqa: S608  # of a test
+        await start(store, ["second"], {})
+        for _ in range(2):
+            await book.follow_new()
+            assert [each.task_id for each in await book.active(0) if each.webhook_id == good.id] == ["first", "second"]
+            assert good.id in {webhook.id for webhook in await book.list()}
+        assert [bad.id in record.getMessage() for record in caplog.records] == [True]

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from anyio import fail_after
@@ -18,7 +19,7 @@ from stagepost.checkpoint import (
     Commit,
     CorruptBlob,
     CorruptRun,
-    CorruptStore,
+    CorruptSchedule,
     Effect,
     EffectStatus,
     EncryptedInbox,
@@ -44,6 +45,7 @@ from stagepost.checkpoint import (
     WaitKind,
 )
 from stagepost.checkpoint._blobs import digest_of
+from stagepost.checkpoint._encryption._keys import Keys
 from stagepost.checkpoint.testing import BESIDE, CHECKS, Check, CheckBeside
 
 KEY, OTHER = b"k" * 32, b"o" * 16
@@ -257,15 +259,171 @@ async def test_a_schedule_that_was_changed_is_told() -> None:
         saved = await store.save_schedule(StoredSchedule("daily", "digest", JSON, NOW, NOW, NOW))
         stored = await inner.schedule("daily")
         await inner.save_schedule(stored._replace(definition=stored.definition[:-6] + b'AAAA="'))
-        with pytest.raises(CorruptStore, match="'daily' was changed"):
+        with pytest.raises(CorruptSchedule, match=r"'daily' cannot be used \(it was changed"):
             await store.schedule("daily")
         assert saved.definition == JSON
+
+
+async def test_a_schedule_of_a_missing_key_hides_no_other() -> None:
+    inner, foreign = MemoryStore(), [f"a{number}" for number in range(5)]
+    async with EncryptedStore(inner, keys=OTHER) as store:
+        for key in foreign:
+            await store.save_schedule(StoredSchedule(key, "digest", JSON, NOW, NOW, NOW))
+    async with EncryptedStore(inner, keys=KEY) as store:
+        for key in ("b", "c"):
+            await store.save_schedule(StoredSchedule(key, "digest", JSON, NOW, NOW, NOW))
+        with pytest.raises(CannotDecrypt):
+            await store.schedule("a0")
+        page = await store.schedules()
+        assert [each.key for each in page.items] == ["b", "c"]
+        assert [error.key for error in page.damaged if isinstance(error, CorruptSchedule)] == foreign
+        assert "was encrypted by key" in page.damaged[0].reason
+        due = await store.due_schedules(NOW, limit=1)
+        assert ([each.key for each in due.items], due.following, len(due.damaged)) == (["b"], NOW, 5)
+        due = await store.due_schedules(NOW, limit=2)
+        assert ([each.key for each in due.items], due.following, len(due.damaged)) == (["b", "c"], None, 5)
+
+
+async def test_a_run_of_a_missing_key_hides_no_other() -> None:
+    inner = MemoryStore()
+    async with EncryptedStore(inner, keys=OTHER) as store:
+        await started(store, "foreign")
+    async with inner:
+        await started(inner, "plain")
+    async with EncryptedStore(inner, keys=[OTHER, KEY], plain=True) as store:
+        await started(store, "new")
+    async with EncryptedStore(inner, keys=OTHER) as store:
+        page = await store.find()
+        assert [run.run_id for run in page.items] == ["foreign", "new"]
+        (error,) = page.damaged
+        assert isinstance(error, CannotDecrypt)
+        assert (error.run_id, error.key) == ("plain", None)
 
 
 async def test_tables_of_the_application_are_not_encrypted() -> None:
     async with EncryptedStore(MemoryStore(), keys=KEY) as store:
         await store.execute(Statement("CREATE TABLE app_notes (text)"), Statement("INSERT INTO app_notes VALUES ('a')"))
         assert await store.query("SELECT text FROM app_notes") == [("a",)]
+
+
+MOVES = {
+    "a state": "frames.state",
+    "a large value": "vals.value",
+    "an item": "items.input",
+    "a result": "items.value",
+    "an error of an item": "items.error",
+    "the result of an effect": "effects.value",
+    "a question": "waits.prompt",
+    "an answer": "waits.value",
+    "why an answer was dropped": "waits.refused",
+    "a signal": "signals.value",
+    "what has happened": "history.value",
+    "why it has failed": "runs.error",
+}
+
+
+@pytest.mark.parametrize("cell", MOVES.values(), ids=MOVES)
+async def test_a_value_of_another_run_is_told_as_damage(cell: str) -> None:
+    table, _, column = cell.partition(".")
+    inner = MemoryStore()
+    async with EncryptedStore(inner, keys=KEY) as store:
+        for run_id in ("a", "b"):
+            await told_all(store, run_id)
+            assert await reads(store, run_id)
+        assert inner._connection is not None
+        theirs = f"SELECT {column} FROM {table} WHERE rk = 1 AND {column} IS NOT NULL LIMIT 1"  # noqa: S608  # of a test
+        moved = inner._connection.execute(
+            f"UPDATE {table} SET {column} = ({theirs}) WHERE rk = 2 AND {column} IS NOT NULL"  # noqa: S608  # as above
+        )
+        assert moved.rowcount > 0
+        assert await reads(store, "a")
+        assert not await reads(store, "b")
+
+
+async def told_all(store: EncryptedStore, run_id: str) -> None:
+    """A run with a row in each table that has sealed values."""
+    refs = {"large": Ref(1)}
+    root = Frame("", 1, "next", {"small": JSON}, refs=refs)
+    new = replace(new_run(run_id), root=root, values=[StoredValue("", 1, None, JSON)], keep=Keep.ALL)
+    lease, _ = await store.create(new)
+    assert lease is not None
+    item = Item("items", 0, 0, ItemStatus.WAITING, JSON)
+    await store.commit(Commit(lease=lease, frozen=[item, item._replace(idx=1)]))
+    done = Effect("pay", "key", EffectStatus.DONE, JSON)
+    tried = Happening(HappeningKind.STEP, "step", AttemptOutcome.FAILED, 1.0, 2.0, "why", DETAIL, JSON)
+    ended = [
+        item._replace(status=ItemStatus.FAILED, error="why"),
+        item._replace(idx=1, status=ItemStatus.OK, value=JSON),
+    ]
+    await store.commit(Commit(lease=lease, outcomes=ended, effects=[done], happened=[tried]))
+    for place in ("ask", "again"):
+        await store.wait(lease, NewWait(place, WaitKind.ANSWER, place, JSON))
+        await store.answer(run_id, place, JSON, checked=False)
+    await store.reopen(lease, "again", "why")
+    await store.signal(run_id, "name", JSON)
+    news = (await store.info(run_id)).news
+    await store.commit(Commit(lease=lease, closing=Closing(RunStatus.FAILED, "why", "trace", heard=news)))
+
+
+async def reads(store: EncryptedStore, run_id: str) -> bool:
+    try:
+        await store.load(run_id)
+        await store.signals(run_id)
+        await store.happenings(run_id)
+    except CorruptRun:
+        return False
+    return True
+
+
+async def test_an_element_can_be_no_state() -> None:
+    inner = MemoryStore()
+    async with EncryptedStore(inner, keys=KEY) as store:
+        await store.create(
+            replace(
+                new_run("a"),
+                root=Frame("", 1, "next", {"list": b"[]"}, refs={"list": Ref(1, 1)}),
+                values=[StoredValue("", 1, 0, JSON)],
+            )
+        )
+        await store.create(replace(new_run("b"), root=Frame("", 1, "next", {"small": JSON})))
+        assert inner._connection is not None
+        inner._connection.execute(
+            "UPDATE frames SET state = CAST('{\"small\":' || (SELECT value FROM elements) || '}' AS BLOB)"
+            " WHERE rk = (SELECT rk FROM runs WHERE run_id = 'b')"
+        )
+        with pytest.raises(CorruptRun):
+            await store.load("b")
+
+
+def test_what_was_sealed_before_values_were_bound_to_runs_is_opened() -> None:
+    keys = Keys(bytes(range(32)))
+    state = b'"sealed1/KpsYngO0dW5VZlM2AC6G0Ky+GoXJqGNy/fo8EZ9MEpshnR6HJy3V"'
+    text = "sealed1/KpsYns/AikBYI1C9uIddIjfeb/xhfA0F3Nc0tpOrj/uA7YA="
+    given = b'"sealed1/KpsYnv1Z4UmeaZhq6bzUXOpvxjHH2tcZla5zwoIAKKAV7g=="'
+    assert keys.open_json(b"state", state, owner=b"any") == b'{"a":1}'
+    assert keys.open_text(b"text", text, owner=b"any") == "why"
+    assert keys.seal_alike(b"input work", b"{}") == given  # compared when a key is used again
+
+
+async def test_the_words_of_sealed_errors_are_not_indexed() -> None:
+    inner = MemoryStore()
+    async with EncryptedStore(inner, keys=KEY) as store:
+        await told_all(store, "a")
+        assert inner._connection is not None
+        assert inner._connection.execute("SELECT count(*) FROM failures").fetchone() == (0,)
+        assert (await inner.find(text="sealed2")).items == ()
+
+
+def test_bytes_of_any_type_are_keys() -> None:
+    for given in (bytearray(KEY), memoryview(KEY), [bytearray(KEY)]):
+        assert EncryptedStore(MemoryStore(), keys=given)._sealing.keys.ids == Keys(KEY).ids  # type: ignore[arg-type]  # what is tested
+
+
+@pytest.mark.parametrize("keys", ["k" * 32, 7, [KEY, 7], None])
+def test_what_is_no_bytes_is_refused_and_not_shown(keys: Any) -> None:
+    with pytest.raises(TypeError, match=r"keys=: \w+ is no key: give bytes") as caught:
+        EncryptedStore(MemoryStore(), keys=keys)
+    assert "k" * 32 not in str(caught.value)
 
 
 @pytest.mark.parametrize("keys", [[], b"short", [KEY, b"short"]])

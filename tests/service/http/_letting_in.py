@@ -1,6 +1,7 @@
 """A service whose agent works at an MCP server behind OAuth, and a person with a browser."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from stagepost.agents import (
     PendingQuestion,
     ScriptedModel,
     StoredTokens,
+    StreamPart,
     Task,
     Tasks,
     TokenStore,
@@ -31,6 +33,7 @@ from stagepost.workflows import Runner
 
 CALLBACK = "http://localhost/oauth/callback"
 ASK = call("authorize_vault")
+WORK = (ASK, call("echo", text="hi"))
 
 
 def server(authority: Authority, tokens: TokenStore, **options: Any) -> McpServer:
@@ -81,6 +84,11 @@ class Office:
         assert answer.status_code == 302, answer.text
         return str(answer.headers["location"])
 
+    async def parts(self, task: str = "t") -> list[StreamPart]:
+        """What the stream of a task has told."""
+        async with self.tasks.stream(task) as stream:
+            return [part async for part in stream]
+
     async def ended(self, task: str = "t") -> Task:
         """A task that has come to its end."""
         await (await self.runner.get(task)).result()
@@ -91,16 +99,17 @@ class Office:
 async def office(
     authority: Authority,
     folder: Path,
-    work: Sequence[ToolCall] | Model = (ASK, call("echo", text="hi")),
+    work: Sequence[ToolCall] | Model = WORK,
     *,
     auth: Mapping[str, Any] | None = None,
     keys: bytes | None = None,
     app_keys: Sequence[Key] = (),
+    clock: Callable[[], float] = time.time,
     **options: Any,
 ) -> AsyncIterator[Office]:
     """A service over a store, as long as a process lives."""
     store = SqliteStore(folder / "runs.db")
-    tokens = StoredTokens(store, keys=keys)
+    tokens = StoredTokens(store, keys=keys, clock=clock)
     agent = clerk(server(authority, tokens, **(auth or {})), work)
     runner = Runner(store, workflows=[agent])
     app = create_app(runner, routes=oauth_routes(tokens), keys=app_keys, **options)

@@ -4,6 +4,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ async def test_a_run_waits_for_a_person_and_goes_on_once_access_is_given(tmp_pat
             assert (answer.status_code, answer.headers["location"]) == (303, "/oauth/given")
             assert "Access is given" in (await place.app.get("/oauth/given")).text
             task = await place.ended()
-            parts = [part async for part in place.tasks.stream("t")]
+            parts = await place.parts()
     assert said(task) == ["Access is authorized. Tools that can be called now: echo, leak", "hi"]
     assert authority.log == [
         f"register stagepost {[AnyUrl(CALLBACK)]}",
@@ -195,6 +196,19 @@ async def test_another_authorization_server_cannot_answer(tmp_path: Path, issuer
             await place.ended()
 
 
+async def test_an_attempt_is_over_after_ten_minutes_and_its_question_is_not(tmp_path: Path) -> None:
+    now = [time.time()]
+    with fail_after(60):
+        async with serving(Authority()) as authority, office(authority, tmp_path, clock=lambda: now[0]) as place:
+            await place.tasks.start(place.agent, "go", task_id="t")
+            back = await place.decided(question := await place.asked())
+            now[0] += 601
+            late = await place.app.get(back)
+            assert (late.status_code, "too old" in late.text) == (400, True)
+            assert (await place.consent(question)).status_code == 303
+            await place.ended()
+
+
 async def test_an_error_of_the_authorization_server_leaves_the_question_open(tmp_path: Path) -> None:
     with fail_after(60):
         async with serving(Authority()) as authority, office(authority, tmp_path) as place:
@@ -263,6 +277,24 @@ async def test_a_client_that_is_known_does_not_register(tmp_path: Path) -> None:
     assert [line.split()[0] for line in authority.log] == ["exchange", "echo"]
 
 
+async def test_a_client_that_the_authorization_server_has_forgotten_is_registered_again(tmp_path: Path) -> None:
+    with fail_after(60):
+        async with serving(Authority()) as authority, office(authority, tmp_path) as place:
+            for task in ("t", "u"):
+                await place.tasks.start(place.agent, "go", task_id=task)
+                if task == "t":
+                    await place.consent(await place.asked())
+                    await place.ended()
+                    authority.revoke()
+                    authority.clients.clear()
+            question = await place.asked("u")
+            lost = await place.web.get((await place.app.get(str(question.url))).headers["location"])
+            assert lost.status_code == 400
+            await place.consent(question)
+            await place.ended("u")
+    assert sum(line.startswith("register") for line in authority.log) == 2
+
+
 async def test_who_may_decide_may_begin_and_nobody_else(tmp_path: Path) -> None:
     reader, reads = new_key("reader", [Scope.READ])
     boss, decides = new_key("boss", [Scope.DECIDE])
@@ -278,7 +310,7 @@ async def test_who_may_decide_may_begin_and_nobody_else(tmp_path: Path) -> None:
             begun = await place.app.get(url, headers={"X-API-Key": boss})
             assert (await place.app.get(await place.back(begun))).status_code == 303  # without a key
             await place.ended()
-            parts = [part async for part in place.tasks.stream("t")]
+            parts = await place.parts()
             unknown = await place.app.get("/oauth/start/none", headers={"X-API-Key": boss})
     assert [part.by for part in parts if isinstance(part, QuestionAnswered)] == ["boss"]
     assert unknown.status_code == 400

@@ -100,8 +100,8 @@ class Authorizations:
             challenge=refusal.challenge,
             asked_at=now,
         )
-        until = None if within is None else now + within + _ATTEMPT
-        await self._tokens.put(f"ticket/{ticket_id}", ticket.model_dump_json(), expires_at=until)
+        until = None if within is None else within + _ATTEMPT
+        await self._tokens.put(f"ticket/{ticket_id}", ticket.model_dump_json(), within=until)
         return f"{auth.redirect_uri.removesuffix('/callback')}/start/{ticket_id}"
 
     async def begin(self, ticket_id: str, *, by: str) -> AuthorizationBegun:
@@ -121,9 +121,9 @@ class Authorizations:
         if await self._is_granted(ticket):
             return AuthorizationBegun(None)
         state, browser = secrets.token_urlsafe(_SECRET), secrets.token_urlsafe(_SECRET)
-        client = await self._tokens.get(f"client/{_place(ticket)}")
-        outgoing = await _sdk().begin(ticket, state, client)
-        await self._tokens.put(f"client/{_place(ticket)}", outgoing.client)
+        outgoing = await _sdk().begin(ticket, state, await self._client(ticket_id, ticket))
+        if ticket.client_id is None:
+            await self._tokens.put(f"client/{_place(ticket)}", outgoing.client)
         attempt = Attempt(
             ticket_id=ticket_id,
             ticket=ticket,
@@ -132,9 +132,7 @@ class Authorizations:
             verifier=outgoing.verifier,
             known=outgoing.known,
         )
-        await self._tokens.put(
-            f"attempt/{digest(state)}", attempt.model_dump_json(), expires_at=self._clock() + _ATTEMPT
-        )
+        await self._tokens.put(f"attempt/{digest(state)}", attempt.model_dump_json(), within=_ATTEMPT)
         is_secure = ticket.redirect_uri.startswith("https:")
         return AuthorizationBegun(outgoing.url, state, browser, is_secure)
 
@@ -169,6 +167,16 @@ class Authorizations:
         """Whether there are tokens that are newer than a question."""
         ticket = await self._ticket(ticket_id)
         return ticket is not None and await self._is_granted(ticket)
+
+    async def _client(self, ticket_id: str, ticket: Ticket) -> str | None:
+        """The client that was registered before.
+
+        It is not used for an address that is opened again: maybe nobody came back because the authorization server has
+        forgotten it.
+        """
+        is_again = await self._tokens.get(f"opened/{ticket_id}") is not None
+        await self._tokens.put(f"opened/{ticket_id}", "", within=_ATTEMPT)
+        return None if is_again else await self._tokens.get(f"client/{_place(ticket)}")
 
     async def _is_granted(self, ticket: Ticket) -> bool:
         grant = await grant_for(self._tokens, ticket.url, ticket.client_id)

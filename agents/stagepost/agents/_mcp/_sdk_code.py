@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
-from mcp.client.auth.utils import extract_field_from_www_auth, validate_authorization_response_iss
+from mcp.client.auth.utils import extract_field_from_www_auth, issuers_match, validate_authorization_response_iss
 from mcp.shared.auth import (
     OAuthClientInformationFull,
     OAuthClientMetadata,
@@ -176,9 +176,10 @@ class _Provider(OAuthClientProvider):
         issuer = self._ticket.issuer
         if issuer is None:
             return super()._select_authorization_server(advertised)
-        if issuer not in advertised:
+        found = next((each for each in advertised if issuers_match(each, issuer)), None)
+        if found is None:
             raise OAuthFlowError(f"the server names {', '.join(advertised)}, and issuer= is {issuer}")
-        return issuer
+        return found
 
     def outgoing(self, ticket: Ticket, state: str) -> Outgoing:
         """Where the browser goes, and what has to be kept."""
@@ -186,6 +187,8 @@ class _Provider(OAuthClientProvider):
         server, client = context.oauth_metadata, context.client_info
         if server is None or client is None:
             raise OAuthFlowError("the authorization server publishes no metadata")
+        if ticket.issuer is not None and not issuers_match(str(server.issuer), ticket.issuer):
+            raise OAuthFlowError(f"the server leads to {server.issuer}, and issuer= is {ticket.issuer}")
         if "S256" not in (server.code_challenge_methods_supported or ()):
             raise OAuthFlowError("the authorization server does not support PKCE with S256")
         _check_scheme(ticket.url, str(server.authorization_endpoint), str(server.token_endpoint))
@@ -329,7 +332,6 @@ def _client(ticket: Ticket, registered: str | None) -> OAuthClientInformationFul
             if ticket.client_secret is None
             else "client_secret_basic",  # names of methods
             redirect_uris=[AnyUrl(ticket.redirect_uri)],
-            issuer=ticket.issuer,
         )
     return None if registered is None else OAuthClientInformationFull.model_validate_json(registered)
 

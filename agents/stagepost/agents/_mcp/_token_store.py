@@ -37,13 +37,13 @@ class TokenStore(Protocol):
         """A value; None if there is none, or it has expired."""
         ...
 
-    async def put(self, name: str, value: str, *, expires_at: float | None = None) -> None:
+    async def put(self, name: str, value: str, *, within: float | None = None) -> None:
         """Keep a value, in place of the one that has this name.
 
         Args:
             name: Its name.
             value: It.
-            expires_at: Until when, in seconds since 1970; None for as long as nobody replaces it.
+            within: For how many seconds; None for as long as nobody replaces it.
         """
         ...
 
@@ -68,10 +68,10 @@ class MemoryTokenStore:
         self._clean()
         return self._kept.get(name, (None, None))[0]
 
-    async def put(self, name: str, value: str, *, expires_at: float | None = None) -> None:
+    async def put(self, name: str, value: str, *, within: float | None = None) -> None:
         """Keep a value."""
         self._clean()
-        self._kept[name] = (value, expires_at)
+        self._kept[name] = (value, None if within is None else self._clock() + within)
 
     async def take(self, name: str) -> str | None:
         """Remove a value, and return it."""
@@ -116,11 +116,14 @@ class StoredTokens:
         rows = await self._store.query(_GET, name, self._clock())
         return self._opened(name, rows)
 
-    async def put(self, name: str, value: str, *, expires_at: float | None = None) -> None:
+    async def put(self, name: str, value: str, *, within: float | None = None) -> None:
         """Keep a value, and remove those that have expired."""
         sealed = value if self._texts is None else self._texts.seal(name, value)
+        now = self._clock()
         await self._store.execute(
-            Statement(_TABLE), Statement(_CLEAN, (self._clock(),)), Statement(_PUT, (name, sealed, expires_at))
+            Statement(_TABLE),
+            Statement(_CLEAN, (now,)),
+            Statement(_PUT, (name, sealed, None if within is None else now + within)),
         )
 
     async def take(self, name: str) -> str | None:

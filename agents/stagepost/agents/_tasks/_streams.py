@@ -37,11 +37,14 @@ class TaskStreams:
         key: str | None,
         settings: ModelSettings | None,
         labels: Mapping[str, str] | None,
+        trace: str | None,
     ) -> Run:
         """Start a task; see `Tasks.start`."""
         loop = known_loop(self._runner, agent)
         start = {**loop.accept(request), **stored_settings(loop.agent, settings)}
-        return await self._runner.start(loop, start, run_id=task_id, key=key, labels=labels, remember_id=remember_id)
+        return await self._runner.start(
+            loop, start, run_id=task_id, key=key, trace=trace, labels=labels, remember_id=remember_id
+        )
 
     def stream(
         self,
@@ -141,6 +144,7 @@ class TaskStreams:
         key: str | None = None,
         settings: ModelSettings | None = None,
         labels: Mapping[str, str] | None = None,
+        trace: str | None = None,
         after: str | None = None,
         include_thinking: bool = True,
         include_tool_events: bool = True,
@@ -167,6 +171,7 @@ class TaskStreams:
             key: As for `Tasks.start`.
             settings: As for `Tasks.start`.
             labels: As for `Tasks.start`.
+            trace: As for `Tasks.start`.
             after: As for `stream`, for a reader that comes back: with a `task_id` or a `key`.
             include_thinking: As for `stream`.
             include_tool_events: As for `stream`.
@@ -190,6 +195,7 @@ class TaskStreams:
                 key=key,
                 settings=settings,
                 labels=labels,
+                trace=trace,
             )
 
         choice = Choice(

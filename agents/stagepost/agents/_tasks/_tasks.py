@@ -58,6 +58,7 @@ class Tasks(TaskStreams):
         key: str | None = None,
         settings: ModelSettings | None = None,
         labels: Mapping[str, str] | None = None,
+        trace: str | None = None,
     ) -> Run:
         """Start a task; when this returns, it is saved. If the id or key is known already, join the existing task.
 
@@ -65,10 +66,11 @@ class Tasks(TaskStreams):
             agent: An agent that the runner knows, or its name.
             request: The agent's input model, a mapping of its fields, or a text.
             task_id: The task's id; by default one that sorts by time.
-            key: Start-once key: at most one task of the agent has it.
+            key: Start-once key, of at most 1,000 characters: at most one task of the agent has it.
             settings: Settings for its model in this task; they override the agent's own. They are stored with it, so
                 they must not contain keys.
             labels: What the task, and the runs of agents below it, can be found by; also whose `Memory` they have.
+            trace: The trace that it belongs to, such as the ``traceparent`` of an HTTP request; by default its own.
 
         Returns:
             The run's handle; its ``id`` is the task's, ``await run.result()`` its final state.
@@ -81,7 +83,14 @@ class Tasks(TaskStreams):
             RunConflict: The id or key stands for a task of another agent or with another request.
         """
         return await self._begin(
-            agent, request, task_id=task_id, remember_id=True, key=key, settings=settings, labels=labels
+            agent,
+            request,
+            task_id=task_id,
+            remember_id=True,
+            key=key,
+            settings=settings,
+            labels=labels,
+            trace=trace,
         )
 
     def is_agent(self, name: str) -> bool:

@@ -1,21 +1,25 @@
 """What is known of webhooks, kept in the store: it outlives the process."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pydantic_core import from_json, to_json
 
 from stagepost.checkpoint import Cell, CheckpointStore, Statement
+from stagepost.hub import get_logger
 
+from ..errors import InvalidWebhook
 from . import _sql as sql
-from ._address import shown_url
+from ._address import checked_url, shown_url
 from ._webhook import Webhook, WebhookStatus, WebhookTask
 
 _MICROS = 1_000_000
+T = TypeVar("T")
+RowT = TypeVar("RowT")
 
 
 class Following(NamedTuple):
@@ -49,6 +53,7 @@ class Book:
     def __init__(self, store: CheckpointStore, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
+        self._told = set[str]()  # webhooks whose rows make no sense
 
     async def make(self) -> None:
         """Make the tables, if they do not exist."""
@@ -71,25 +76,25 @@ class Book:
 
     async def get(self, webhook_id: str) -> Webhook | None:
         """A webhook; None if there is none with this id."""
-        return next(iter(_webhooks(await self._query(sql.listed(webhook_id)))), None)
+        return next(iter(self._webhooks(await self._query(sql.listed(webhook_id)))), None)
 
     async def list(self) -> Sequence[Webhook]:
-        """All webhooks, in the order in which they were added."""
-        return _webhooks(await self._query(sql.listed()))
+        """All webhooks, in the order in which they were added; those that make no sense are logged instead."""
+        return self._webhooks(await self._query(sql.listed()))
 
     async def follow_new(self) -> None:
         """Have the tasks followed that were stored since this was last called."""
-        rows = await self._query(sql.for_all())
+        rows = self._sensible(_wish, _by_webhook(await self._query(sql.for_all())))
         for seen, group in groupby(rows, key=itemgetter(0)):
-            await self._follow_from(str(seen), {str(webhook): from_json(str(labels)) for _, webhook, labels in group})
+            await self._follow_from(str(seen), {webhook: labels for _, webhook, labels in group})
 
     async def active(self, beyond: int) -> Sequence[Following]:
         """Tasks to deliver, with a number beyond this one."""
-        return [_following(row) for row in await self._query(sql.active(beyond))]
+        return self._sensible(_following, _by_webhook(await self._query(sql.active(beyond))))
 
     async def paused(self, webhook_id: str, task_id: str | None) -> Sequence[Following]:
         """Paused tasks of a webhook, or one of them."""
-        return [_following(row) for row in await self._query(sql.paused(webhook_id, task_id))]
+        return self._sensible(_following, _by_webhook(await self._query(sql.paused(webhook_id, task_id))))
 
     async def delivered(self, number: int, cursor: str) -> None:
         """A part was delivered."""
@@ -130,6 +135,30 @@ class Book:
             ]
             await self._store.execute(*follow, *(sql.seen(webhook, cursor) for webhook in wanted))
 
+    def _webhooks(self, rows: Sequence[tuple[Cell, ...]]) -> Sequence[Webhook]:
+        groups = [tuple(group) for _, group in groupby(rows, key=itemgetter(0))]
+        return self._sensible(_webhook, {str(group[0][0]): group for group in groups}.items())
+
+    def _sensible(self, convert: Callable[[RowT], T], rows: Iterable[tuple[str, RowT]]) -> Sequence[T]:
+        """What rows mean. Of a webhook whose rows make no sense somebody is told once; the others go on.
+
+        Args:
+            convert: What a row means.
+            rows: They, each with the id of its webhook.
+        """
+        found = list[T]()
+        for webhook_id, row in rows:
+            try:
+                found.append(convert(row))
+            except (ValueError, LookupError, OverflowError, InvalidWebhook) as error:
+                self._tell(webhook_id, error)
+        return found
+
+    def _tell(self, webhook_id: str, error: Exception) -> None:
+        if webhook_id not in self._told:
+            self._told.add(webhook_id)
+            get_logger("agents").warning("webhook_unreadable", webhook=webhook_id, error=type(error).__name__)
+
     async def _query(self, statement: Statement) -> Sequence[tuple[Cell, ...]]:
         return await self._store.query(statement.text, *statement.values)
 
@@ -139,26 +168,33 @@ def _id_of(url: str, task_id: str | None, labels: Mapping[str, str]) -> str:
     return "wh_" + hashlib.sha256(to_json([url, task_id, labels])).hexdigest()[:24]
 
 
+def _by_webhook(rows: Iterable[Sequence[Cell]]) -> Iterable[tuple[str, Sequence[Cell]]]:
+    return [(str(row[1]), row) for row in rows]
+
+
 def _following(row: Sequence[Cell]) -> Following:
     number, webhook_id, task_id, url, cursor, next_at = row
-    return Following(int(number or 0), str(webhook_id), str(task_id), str(url), _text(cursor), _seconds(next_at))
+    address = checked_url(str(url))
+    return Following(int(number or 0), str(webhook_id), str(task_id), address, _text(cursor), _seconds(next_at))
 
 
-def _webhooks(rows: Sequence[tuple[Cell, ...]]) -> Sequence[Webhook]:
-    found = []
-    for (webhook_id, url, task_id, labels, added_at), group in groupby(rows, key=lambda row: row[:5]):
-        tasks = tuple(_task(row[5:]) for row in group if row[5] is not None)
-        found.append(
-            Webhook(
-                id=str(webhook_id),
-                url=shown_url(str(url)),
-                task_id=_text(task_id),
-                labels=from_json(str(labels)),
-                added_at=_time(added_at),
-                tasks=tasks,
-            )
-        )
-    return found
+def _wish(row: Sequence[Cell]) -> tuple[int, str, Mapping[str, str]]:
+    """What a webhook has seen, its id, and the labels of the tasks that it wants."""
+    seen, webhook_id, labels = row
+    return int(str(seen)), str(webhook_id), from_json(str(labels))
+
+
+def _webhook(rows: Sequence[Sequence[Cell]]) -> Webhook:
+    """A webhook with its tasks."""
+    webhook_id, url, task_id, labels, added_at, *_ = rows[0]
+    return Webhook(
+        id=str(webhook_id),
+        url=shown_url(str(url)),
+        task_id=_text(task_id),
+        labels=from_json(str(labels)),
+        added_at=_time(added_at),
+        tasks=tuple(_task(row[5:]) for row in rows if row[5] is not None),
+    )
 
 
 def _task(row: Sequence[Cell]) -> WebhookTask:

@@ -61,18 +61,18 @@ async def check_schedules_come_in_pages(store: CheckpointStore) -> None:
 
 async def check_due_schedules_are_told_with_the_next_time(store: CheckpointStore) -> None:
     """The longest due first; neither those that are paused, nor those that are over."""
-    equal(await store.due_schedules(_NOON), ([], None))
+    equal(list((await store.due_schedules(_NOON)).items), [])
     for each in (_new("b", hours=1), _new("a"), _new("d", hours=5), _new("c", hours=5)):
         await store.save_schedule(each)
     await store.save_schedule(_new("paused", paused=True))
     await store.save_schedule(_new("over", hours=None))
-    due, following = await store.due_schedules(_NOON + timedelta(hours=1))
+    due, following, _ = await store.due_schedules(_NOON + timedelta(hours=1))
     equal(([each.key for each in due], following), (["a", "b"], _NOON + timedelta(hours=5)))
-    due, following = await store.due_schedules(_NOON + timedelta(hours=1), limit=1)
+    due, following, _ = await store.due_schedules(_NOON + timedelta(hours=1), limit=1)
     equal(([each.key for each in due], following), (["a"], _NOON + timedelta(hours=1)))
-    due, following = await store.due_schedules(_NOON + timedelta(hours=9))
+    due, following, _ = await store.due_schedules(_NOON + timedelta(hours=9))
     equal(([each.key for each in due][:2], len(due), following), (["a", "b"], 4, None))
-    due, following = await store.due_schedules(_NOON - timedelta(hours=1))
+    due, following, _ = await store.due_schedules(_NOON - timedelta(hours=1))
     equal((list(due), following), ([], _NOON))
 
 

@@ -40,18 +40,19 @@ class EncryptedWords(EncryptedReads[WritableT]):
         checked: bool = True,
     ) -> None:
         """Answer a wait."""
-        sealed = self._sealing.word(value)
+        sealed = self._sealing.of(run_id).word(value)
         await self._inner.answer(run_id, place, sealed, name=name, by=by, checked=checked)
 
     async def signal(
         self, run_id: str, name: str, value: bytes, *, dedup: str | None = None, checked: bool = True
     ) -> bool:
         """Send a signal to a run."""
-        return await self._inner.signal(run_id, name, self._sealing.word(value), dedup=dedup, checked=checked)
+        sealed = self._sealing.of(run_id).word(value)
+        return await self._inner.signal(run_id, name, sealed, dedup=dedup, checked=checked)
 
     async def settle(self, run_id: str, place: str, key: str, value: bytes | None, *, checked: bool = True) -> None:
         """Say what became of an effect in doubt."""
-        sealed = None if value is None else self._sealing.word(value)
+        sealed = None if value is None else self._sealing.of(run_id).word(value)
         await self._inner.settle(run_id, place, key, sealed, checked=checked)
 
     async def cancel(self, run_id: str) -> None:

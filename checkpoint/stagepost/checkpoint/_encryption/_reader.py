@@ -15,7 +15,8 @@ from .._tables import Cell
 from .._waiting import EffectBelow, Latest, OpenWait, SentSignal, WaitKind
 from ..errors import ErrorsNotSearchable
 from ._keys import Keys
-from ._sealing import Opening, Sealing, opened_all
+from ._opening import Opening, opened_all
+from ._sealing import Sealing
 
 T = TypeVar("T")
 
@@ -206,7 +207,8 @@ class EncryptedReads(Generic[ReadableT]):
     async def schedules(self, *, after: str | None = None, limit: int = 100) -> Page[StoredSchedule]:
         """Schedules in the order of their keys."""
         found = await self._inner.schedules(after=after, limit=limit)
-        return found._replace(items=tuple(map(self._opening.schedule, found.items)))
+        opened, damaged = self._opening.schedules(found.items)
+        return found._replace(items=opened, damaged=(*found.damaged, *damaged))
 
     async def verify(self, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run as it is stored, and tell what was found of those that are damaged; this needs no key."""

@@ -1,24 +1,17 @@
 """What of each record is sealed: what users have made. Names, places, keys, labels, numbers and times are not."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final
 
-from pydantic_core import from_json, to_json
-
-from .._blobs import sealed, unsealed
-from .._happening import Happening, HappeningKind
-from .._happenings import Happened, Happenings
+from .._blobs import sealed
+from .._happening import Happening
 from .._outside import StoredValue
 from .._records import Closing, Commit, Forked, Frame, Item, Migrated, NewRun
 from .._schedules import StoredSchedule
-from .._snapshots import RunInfo, Snapshot, Version
 from .._sqlite._failure import readable
-from .._waiting import Effect, Latest, NewWait, OpenWait, SentSignal, StoredWait, WaitKind
-from ..errors import CorruptBlob, CorruptRun, CorruptStore
-from ._keys import Changed, Keys
-
-T = TypeVar("T")
+from .._waiting import Effect, NewWait
+from ._keys import Keys
 
 STATE: Final = b"state"  # of frames, and of values and elements beside them: the store puts these together
 ITEM: Final = b"item"
@@ -27,26 +20,30 @@ PROMPT: Final = b"prompt"
 TEXT: Final = b"text"
 TOLD: Final = b"told"  # what happens, for the history
 SCHEDULE: Final = b"schedule"
-_SAID: Final = frozenset({WaitKind.ANSWER, WaitKind.SIGNAL, WaitKind.EFFECT})  # waits that are ended by a word
+NOBODY: Final = b""  # whose the elements of lists are, with which other runs go on
 
 
 class Sealing:
-    """Seals what goes into a store, and opens what comes from it.
+    """Seals what goes into a store.
 
     Args:
         keys: The keys.
+        owner: The run that it belongs to.
     """
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, owner: str = "") -> None:
         self.keys = keys
+        self._owner = owner_of(owner)
 
-    # what goes in
+    def of(self, run_id: str) -> "Sealing":
+        """What seals the values of a run: these are opened as values of this run only."""
+        return Sealing(self.keys, run_id)
 
     def run(self, run: NewRun) -> NewRun:
-        """A new run."""
+        """A new run; for one as `of` it."""
         return replace(
             run,
-            input=self.keys.seal_json(_input(run.workflow), run.input, alike=True),
+            input=self.keys.seal_alike(input_of(run.workflow), run.input),
             root=self.frame(run.root),
             values=[self.value(value) for value in run.values],
             blobs=self.blobs(run.blobs),
@@ -69,16 +66,19 @@ class Sealing:
         return [
             one._replace(
                 error=None if one.error is None else self.text(one.error),
-                detail=None if one.detail is None else self.keys.seal_json(TOLD, one.detail),
-                value=None if one.value is None else self.keys.seal_json(TOLD, one.value),
+                detail=None if one.detail is None else self._json(TOLD, one.detail),
+                value=None if one.value is None else self._json(TOLD, one.value),
             )
             for one in happened
         ]
 
     def schedule(self, schedule: StoredSchedule) -> StoredSchedule:
         """A schedule, which has the input of its runs."""
-        error = None if schedule.error is None else self.text(schedule.error)
-        return schedule._replace(definition=self.keys.seal_json(SCHEDULE, schedule.definition), error=error)
+        owner = owner_of_schedule(schedule.key)
+        error = None if schedule.error is None else self.keys.seal_text(TEXT, readable(schedule.error), owner=owner)
+        return schedule._replace(
+            definition=self.keys.seal_json(SCHEDULE, schedule.definition, owner=owner), error=error
+        )
 
     def commit(self, commit: Commit) -> Commit:
         """A change of a run."""
@@ -104,18 +104,20 @@ class Sealing:
 
     def frame(self, frame: Frame) -> Frame:
         """A frame; what has rows of its own is not in it."""
-        state = {key: self.keys.seal_json(STATE, data) for key, data in frame.state.items() if key not in frame.refs}
+        state = {key: self._json(STATE, data) for key, data in frame.state.items() if key not in frame.refs}
         return frame._replace(state=state)
 
     def value(self, value: StoredValue) -> StoredValue:
-        """A value or element with a row of its own."""
-        return value._replace(value=self.keys.seal_json(STATE, value.value))
+        """A value or element with a row of its own; other runs may go on with a list, so its elements are of none."""
+        if value.idx is None:
+            return value._replace(value=self._json(STATE, value.value))
+        return value._replace(value=self.keys.seal_json(STATE, value.value, owner=NOBODY))
 
     def item(self, item: Item) -> Item:
         """An item of a fan-out."""
         return item._replace(
-            input=self.keys.seal_json(ITEM, item.input),
-            value=None if item.value is None else self.keys.seal_json(ITEM, item.value),
+            input=self._json(ITEM, item.input),
+            value=None if item.value is None else self._json(ITEM, item.value),
             error=None if item.error is None else self.text(item.error),
         )
 
@@ -129,7 +131,7 @@ class Sealing:
 
     def wait(self, wait: NewWait) -> NewWait:
         """A wait to be opened."""
-        prompt = None if wait.prompt is None else self.keys.seal_json(PROMPT, wait.prompt)
+        prompt = None if wait.prompt is None else self._json(PROMPT, wait.prompt)
         return replace(wait, prompt=prompt, happened=self.happened(wait.happened))
 
     def effect(self, effect: Effect) -> Effect:
@@ -138,197 +140,38 @@ class Sealing:
 
     def word(self, value: bytes) -> bytes:
         """An answer, a signal's value, or what an effect has returned."""
-        return self.keys.seal_json(WORD, value)
+        return self._json(WORD, value)
 
     def text(self, text: str) -> str:
         """An error or another text about values."""
-        return self.keys.seal_text(TEXT, readable(text))
+        return self.keys.seal_text(TEXT, readable(text), owner=self._owner)
 
     def blobs(self, blobs: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
         """Bytes by their digests, which stay as they are."""
         return {
-            digest: None if data is None else sealed(self.keys.seal(_blob(digest), data))
+            digest: None if data is None else sealed(self.keys.seal(blob_of(digest), data))
             for digest, data in blobs.items()
         }
 
-
-class Opening:
-    """Opens what comes from a store.
-
-    Args:
-        keys: The keys.
-    """
-
-    def __init__(self, keys: Keys) -> None:
-        self.keys = keys
-
-    def info(self, run: RunInfo) -> RunInfo:
-        """What is known of a run.
-
-        Raises:
-            CannotDecrypt: A key is missing.
-            CorruptRun: Something was changed since it was sealed.
-        """
-        return self._checked(run.run_id, self._info, run)
-
-    def snapshot(self, snapshot: Snapshot) -> Snapshot:
-        """All that is stored of a run; raises as `info` does."""
-        return self._checked(snapshot.run.run_id, self._snapshot, snapshot)
-
-    def version(self, run_id: str, version: Version) -> Version:
-        """A frame as it was; raises as `info` does."""
-        return replace(version, frame=self._checked(run_id, self._frame, version.frame))
-
-    def open_wait(self, wait: OpenWait) -> OpenWait:
-        """An open wait; raises as `info` does."""
-        opened = self._checked(wait.run_id, self._wait, wait.wait)
-        return replace(wait, wait=opened, blocked=self._checked(wait.run_id, self._text, wait.blocked))
-
-    def wait(self, run_id: str, wait: StoredWait) -> StoredWait:
-        """A wait; raises as `info` does."""
-        return self._checked(run_id, self._wait, wait)
-
-    def latest(self, run_id: str, latest: Latest) -> Latest:
-        """Waits that have ended; raises as `info` does."""
-        return latest._replace(waits=[self.wait(run_id, wait) for wait in latest.waits])
-
-    def signal(self, run_id: str, signal: SentSignal) -> SentSignal:
-        """A signal; raises as `info` does."""
-        return replace(signal, value=self._checked(run_id, self._json, WORD, signal.value))
-
-    def happenings(self, found: Happenings) -> Happenings:
-        """What has happened to a run; raises as `info` does."""
-        return self._checked(found.run.run_id, self._happenings, found)
-
-    def schedule(self, schedule: StoredSchedule) -> StoredSchedule:
-        """A schedule.
-
-        Raises:
-            CannotDecrypt: A key is missing.
-            CorruptStore: It was changed since it was sealed.
-        """
-        try:
-            definition = self._json(SCHEDULE, schedule.definition)
-            return schedule._replace(definition=definition, error=self._text(schedule.error))
-        except Changed as error:
-            raise CorruptStore(f"schedule {schedule.key!r} was changed since it was encrypted") from error
-
-    def outside(self, run_id: str, data: bytes, *, is_list: bool) -> bytes:
-        """A value with rows of its own; raises as `info` does."""
-        return self._checked(run_id, self._list, data) if is_list else self.element(run_id, data)
-
-    def element(self, run_id: str, data: bytes) -> bytes:
-        """An element of a list; raises as `info` does."""
-        return self._checked(run_id, self._json, STATE, data)
-
-    def blob(self, digest: str, data: bytes) -> bytes:
-        """Bytes.
-
-        Raises:
-            CannotDecrypt: A key is missing.
-            CorruptBlob: They were changed since they were sealed.
-        """
-        body = unsealed(data)
-        try:
-            return self.keys.as_is(data) if body is None else self.keys.open(_blob(digest), body)
-        except Changed as error:
-            raise CorruptBlob(digest, (), "are not what was stored") from error
-
-    def _checked(self, run_id: str, function: Callable[..., T], *values: object) -> T:
-        try:
-            return function(*values)
-        except (Changed, ValueError) as error:
-            raise CorruptRun(run_id, "a value of it was changed since it was encrypted") from error
-
-    def _info(self, run: RunInfo) -> RunInfo:
-        return run._replace(
-            input=self.keys.open_json(_input(run.workflow), run.input),
-            error=self._text(run.error),
-            traceback=self._text(run.traceback),
-            blocked=self._text(run.blocked),
-        )
-
-    def _snapshot(self, snapshot: Snapshot) -> Snapshot:
-        return snapshot._replace(
-            run=self._info(snapshot.run),
-            frames={path: self._frame(frame) for path, frame in snapshot.frames.items()},
-            items=tuple(map(self._item, snapshot.items)),
-            waits=tuple(map(self._wait, snapshot.waits)),
-            effects=tuple(map(self._effect, snapshot.effects)),
-        )
-
-    def _happenings(self, found: Happenings) -> Happenings:
-        return found._replace(
-            run=self._info(found.run),
-            items=tuple(map(self._happened, found.items)),
-            children=tuple(child._replace(error=self._text(child.error)) for child in found.children),
-        )
-
-    def _happened(self, one: Happened) -> Happened:
-        is_wait = one.kind is HappeningKind.WAIT  # the store itself tells of waits, by what is stored of them
-        kind = (PROMPT if one.outcome == "open" else WORD) if is_wait else TOLD
-        is_said = not is_wait or one.outcome == "open" or _kind_of(one) in _SAID
-        return one._replace(
-            error=self._text(one.error),
-            detail=one.detail if is_wait or one.detail is None else self._json(TOLD, one.detail),
-            value=one.value if one.value is None or not is_said else self._json(kind, one.value),
-            frame=None if one.frame is None else self._frame(one.frame),
-            before=None if one.before is None else self._frame(one.before),
-        )
-
-    def _frame(self, frame: Frame) -> Frame:
-        lists = {key for key, ref in frame.refs.items() if ref.length is not None}
-        opened = {
-            key: self._list(data) if key in lists else self._json(STATE, data) for key, data in frame.state.items()
-        }
-        return frame._replace(state=opened)
-
-    def _list(self, data: bytes) -> bytes:
-        return b"[" + b",".join(self._json(STATE, to_json(element)) for element in from_json(data)) + b"]"
-
-    def _item(self, item: Item) -> Item:
-        return item._replace(
-            input=self._json(ITEM, item.input),
-            value=None if item.value is None else self._json(ITEM, item.value),
-            error=self._text(item.error),
-        )
-
-    def _wait(self, wait: StoredWait) -> StoredWait:
-        return replace(
-            wait,
-            prompt=None if wait.prompt is None else self._json(PROMPT, wait.prompt),
-            value=wait.value if wait.value is None or wait.kind not in _SAID else self._json(WORD, wait.value),
-            refused=self._text(wait.refused),
-        )
-
-    def _effect(self, effect: Effect) -> Effect:
-        return effect if effect.value is None else effect._replace(value=self._json(WORD, effect.value))
-
     def _json(self, kind: bytes, data: bytes) -> bytes:
-        return self.keys.open_json(kind, data)
-
-    def _text(self, text: str | None) -> str | None:
-        return None if text is None else self.keys.open_text(TEXT, text)
+        return self.keys.seal_json(kind, data, owner=self._owner)
 
 
-def opened_all(open_one: Callable[[T], T], values: Sequence[T]) -> tuple[list[T], list[CorruptRun]]:
-    """Values of a page, and those of them that were changed."""
-    opened, damaged = list[T](), list[CorruptRun]()
-    for value in values:
-        try:
-            opened.append(open_one(value))
-        except CorruptRun as error:
-            damaged.append(error)
-    return opened, damaged
-
-
-def _kind_of(wait: Happened) -> WaitKind | None:
-    return None if wait.detail is None else WaitKind(from_json(wait.detail)["kind"])
-
-
-def _input(workflow: str) -> bytes:
+def input_of(workflow: str) -> bytes:
+    """The kind of what the runs of a workflow start with, which is compared as it is stored."""
     return b"input " + workflow.encode(errors="surrogateescape")
 
 
-def _blob(digest: str) -> bytes:
+def blob_of(digest: str) -> bytes:
+    """The kind of bytes of a digest."""
     return b"blob " + digest.encode(errors="surrogateescape")
+
+
+def owner_of(run_id: str) -> bytes:
+    """Whose the values of a run are."""
+    return run_id.encode(errors="surrogateescape")
+
+
+def owner_of_schedule(key: str) -> bytes:
+    """Whose the values of a schedule are; no id of a run has a space."""
+    return b"schedule " + owner_of(key)

@@ -9,12 +9,12 @@ from .._happening import Happening
 from .._ownership import Change, Owner
 from .._pages import Page
 from .._records import Commit, Lease, Migrated, NewRun, Shape
-from .._schedules import StoredSchedule
+from .._schedules import DueSchedules, StoredSchedule
 from .._snapshots import RunInfo
 from .._store import CheckpointStore
 from .._tables import Statement
 from .._waiting import NewWait, StoredWait
-from ..errors import StoreError
+from ..errors import CannotDecrypt, StoreError
 from ._inbox import EncryptedWords
 
 
@@ -37,6 +37,7 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
             before.
 
     Raises:
+        TypeError: One is no bytes.
         ValueError: There is no key, or one is of another length.
         EncryptionNotInstalled: The extra ``encryption`` is missing.
         CannotDecrypt: The run that was started last is encrypted by another key, or not encrypted (on entering).
@@ -48,7 +49,7 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
     async def __aenter__(self) -> Self:
         await self._inner.__aenter__()
         try:
-            await self.find(newest_first=True, limit=1)
+            await self._check_keys()
         except BaseException as error:
             await self._inner.__aexit__(type(error), error, error.__traceback__)
             raise
@@ -62,22 +63,28 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
     ) -> None:
         await self._inner.__aexit__(kind, error, trace)
 
+    async def _check_keys(self) -> None:
+        for error in (await self.find(newest_first=True, limit=1)).damaged:
+            if isinstance(error, CannotDecrypt):
+                raise error
+
     async def failure(self) -> StoreError:
         """Wait until the store takes nothing more, for good, and say why."""
         return await self._inner.failure()
 
     async def create(self, run: NewRun) -> tuple[Lease | None, RunInfo]:
         """Store a new run with its first frame, once."""
-        lease, info = await self._inner.create(self._sealing.run(run))
+        lease, info = await self._inner.create(self._sealing.of(run.run_id).run(run))
         return lease, self._opening.info(info)
 
     async def commit(self, commit: Commit) -> None:
         """Save one change of a run."""
-        await self._inner.commit(self._sealing.commit(commit))
+        await self._inner.commit(self._sealing.of(commit.lease.run_id).commit(commit))
 
     async def wait(self, lease: Lease, wait: NewWait) -> StoredWait:
         """Open a wait of a run."""
-        return self._opening.wait(lease.run_id, await self._inner.wait(lease, self._sealing.wait(wait)))
+        opened = await self._inner.wait(lease, self._sealing.of(lease.run_id).wait(wait))
+        return self._opening.wait(lease.run_id, opened)
 
     async def park(self, lease: Lease, heard: int) -> bool:
         """Let a run rest until one of its waits ends."""
@@ -85,11 +92,12 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
 
     async def reopen(self, lease: Lease, place: str, why: str) -> StoredWait:
         """Drop what has ended a wait."""
-        return self._opening.wait(lease.run_id, await self._inner.reopen(lease, place, self._sealing.text(why)))
+        reopened = await self._inner.reopen(lease, place, self._sealing.of(lease.run_id).text(why))
+        return self._opening.wait(lease.run_id, reopened)
 
     async def migrate(self, lease: Lease, migrated: Migrated) -> None:
         """Make a run one of another version of its workflow."""
-        await self._inner.migrate(lease, self._sealing.migrated(migrated))
+        await self._inner.migrate(lease, self._sealing.of(lease.run_id).migrated(migrated))
 
     async def join(self, name: str) -> Owner:
         """Become an owner."""
@@ -119,7 +127,7 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
         begins: Sequence[Happening] = (),
     ) -> Lease:
         """Become the owner of an open run."""
-        sealed = self._sealing.happened(begins)
+        sealed = self._sealing.of(run_id).happened(begins)
         return await self._inner.claim(
             owner, run_id, reopen=reopen, force=force, counts=counts, shape=shape, begins=sealed
         )
@@ -134,7 +142,7 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
 
     async def block(self, owner: Owner, run_id: str, why: str | None) -> None:
         """Write down why nobody can go on with a run."""
-        await self._inner.block(owner, run_id, None if why is None else self._sealing.text(why))
+        await self._inner.block(owner, run_id, None if why is None else self._sealing.of(run_id).text(why))
 
     async def leave(self, owner: Owner) -> None:
         """Be an owner no longer."""
@@ -156,12 +164,17 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
         """Execute statements on tables of the application, which are not encrypted."""
         await self._inner.execute(*statements)
 
-    async def due_schedules(
-        self, now: datetime, *, limit: int = 100
-    ) -> tuple[Sequence[StoredSchedule], datetime | None]:
+    async def due_schedules(self, now: datetime, *, limit: int = 100) -> DueSchedules:
         """Schedules to look at, and when to look again."""
-        found, following = await self._inner.due_schedules(now, limit=limit)
-        return list(map(self._opening.schedule, found)), following
+        asked = limit
+        while True:  # those that cannot be opened do not count, so that they hide no others
+            found = await self._inner.due_schedules(now, limit=asked)
+            opened, damaged = self._opening.schedules(found.items)
+            if len(opened) >= limit or found.following is None or found.following > now:
+                break
+            asked *= 2
+        following = opened[limit].look_at if len(opened) > limit else found.following
+        return DueSchedules(opened[:limit], following, (*found.damaged, *damaged))
 
     async def save_schedule(self, schedule: StoredSchedule) -> StoredSchedule:
         """Save a schedule."""

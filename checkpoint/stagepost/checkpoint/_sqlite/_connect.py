@@ -11,6 +11,7 @@ from ..errors import NotAStore, StoreNotWritable
 from ._faults import BUSY_TIMEOUT, TRY, translate
 from ._generation import OwnedConnection, begin_generation, open_known
 from ._keys import add_digest
+from ._queries import as_text
 from ._schema import SCHEMA, Schema, check_version, prepare
 from ._together import prepare_together
 
@@ -112,6 +113,7 @@ def connect_memory() -> sqlite3.Connection:
     """A private database in memory with the same tables."""
     check_version(sqlite3.sqlite_version_info)
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.text_factory = as_text
     restrict(connection)
     prepare(connection, MEMORY)
     return connection

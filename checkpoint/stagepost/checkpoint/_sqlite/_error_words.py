@@ -21,6 +21,7 @@ _INDEX: Final = (
     INSERT INTO failures (rowid, words)
     SELECT rk, substr(error, 1, min(instr(error || char(30), char(30)) - 1, {_MOST})) -- the traceback follows
     FROM runs WHERE rk IN (SELECT rk FROM failures_stale) AND error IS NOT NULL
+    AND error NOT GLOB 'sealed[12]/*' -- of `EncryptedStore`: it has no words
     """,
     "DELETE FROM failures_stale",
 )

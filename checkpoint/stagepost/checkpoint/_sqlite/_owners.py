@@ -16,14 +16,15 @@ from ._changes import shape_row
 from ._error_words import index_errors
 from ._fence import run_of
 from ._happened import note_claimed, note_going_on
-from ._queries import RUN_COLUMNS, Row, as_text
+from ._queries import RUN_COLUMNS, Row, as_bytes, as_text
 from ._rows import making_sense
 
 T = TypeVar("T")
 
 FREE = "(owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners WHERE owners.id = runs.owner AND NOT dead))"
 _BURY = """
-UPDATE owners SET dead = 1 WHERE NOT dead AND (expires_at < ? OR (expires_at IS NULL AND id NOT IN ({joined})))
+UPDATE owners SET dead = 1 WHERE NOT dead
+AND (expires_at < ? OR ((expires_at IS NULL OR {is_alone}) AND id NOT IN ({joined})))
 RETURNING id, expires_at IS NOT NULL
 """
 _VOID = "UPDATE runs SET epoch = epoch + 1, heard = news - 1 WHERE owner = ? AND status = 'running' RETURNING run_id"
@@ -39,7 +40,7 @@ _LIVES = "SELECT 1 FROM owners WHERE id = ? AND NOT dead"
 _NAME = "SELECT name FROM owners WHERE id = ?"
 _ACQUIRE = f"""
 UPDATE runs SET attempts = attempts + (owner IS NOT NULL), owner = ? WHERE rk IN (
-  SELECT rk FROM runs WHERE status = 'running' AND run_id > ? AND {FREE} ORDER BY run_id LIMIT ?
+  SELECT rk FROM runs WHERE status = 'running' AND run_id > CAST(? AS TEXT) AND {FREE} ORDER BY run_id LIMIT ?
 ) RETURNING {RUN_COLUMNS}
 """
 _CLAIM = f"""
@@ -99,18 +100,21 @@ def join(
     return number
 
 
-def bury(connection: sqlite3.Connection, now: int, joined: Collection[int]) -> Mapping[int, Sequence[Lost]]:
+def bury(
+    connection: sqlite3.Connection, now: int, joined: Collection[int], *, is_alone: bool
+) -> Mapping[int, Sequence[Lost]]:
     """Let those be dead of whom no heartbeat has come, and their leases void; others hear of their runs.
 
     Args:
         connection: The connection.
         now: The time.
         joined: Those who need no heartbeat and are living; others who need none are of a process that has ended.
+        is_alone: Whether nobody needs one, whatever is stored of former owners.
 
     Returns:
         For each of them the runs that it has lost.
     """
-    dead = connection.execute(_BURY.format(joined=", ".join(map(str, joined))), (now,)).fetchall()
+    dead = connection.execute(_BURY.format(joined=", ".join(map(str, joined)), is_alone=is_alone), (now,)).fetchall()
     return {number: _void(connection, number) if has_leases else () for number, has_leases in dead}
 
 
@@ -149,7 +153,7 @@ def create(connection: sqlite3.Connection, owner: int, creation: Callable[[sqlit
 def acquire(connection: sqlite3.Connection, owner: Owner, after: str, limit: int) -> list[Row]:
     """Make free runs an owner's; returns their rows."""
     check_lives(connection, owner)
-    return connection.execute(_ACQUIRE, (owner.id, after, limit)).fetchall()
+    return connection.execute(_ACQUIRE, (owner.id, as_bytes(after), limit)).fetchall()
 
 
 def claim(

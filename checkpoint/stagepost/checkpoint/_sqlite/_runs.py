@@ -238,7 +238,7 @@ class SqlRuns(SqlInbox, Scheduling):
     def _after_burying(
         self, connection: Connection, work: Callable[[Connection], T], now: int
     ) -> tuple[Mapping[int, Sequence[Lost]], T]:
-        return owners.bury(connection, now, self._joined), work(connection)
+        return owners.bury(connection, now, self._joined, is_alone=self._ttl is None), work(connection)
 
     def _join(self, connection: Connection, name: str) -> int:
         number = owners.join(connection, name, store=self._name, most=self._most, expires_at=self._expiry())

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from .._pages import Page
-from .._schedules import StoredSchedule
-from ..errors import ScheduleNotFound
+from .._schedules import DueSchedules, StoredSchedule
+from ..errors import CorruptSchedule, ScheduleNotFound
 from . import _schedules as schedules
 from ._connect import Connection
 from ._queries import Query, Row
-from ._rows import to_micros, to_time
+from ._rows import LAST, to_micros, to_time
 
 T = TypeVar("T")
 
@@ -33,8 +33,8 @@ class ScheduleReading(ABC):
     async def schedules(self, *, after: str | None = None, limit: int = 100) -> Page[StoredSchedule]:
         """All schedules, in the order of their keys."""
         rows = await self._read(schedules.page_query(after or "", limit + 1))
-        found = [schedules.to_schedule(row) for row in rows[:limit]]
-        return Page(tuple(found), found[-1].key if len(rows) > limit else None)
+        found, damaged = schedules.to_schedules(rows[:limit])
+        return Page(found, rows[limit - 1][0] if len(rows) > limit else None, damaged)
 
 
 class Scheduling(ScheduleReading):
@@ -44,14 +44,23 @@ class Scheduling(ScheduleReading):
     def _write(self, work: Callable[[Connection], T], *, patient: bool = True) -> Coroutine[Any, Any, T]:
         """Do work in a transaction."""
 
-    async def due_schedules(
-        self, now: datetime, *, limit: int = 100
-    ) -> tuple[Sequence[StoredSchedule], datetime | None]:
+    async def due_schedules(self, now: datetime, *, limit: int = 100) -> DueSchedules:
         """Schedules that are to be looked at."""
-        rows = await self._read(schedules.next_query(limit + 1))
-        found = [schedules.to_schedule(row) for row in rows]
-        due = [each for each in found[:limit] if each.look_at is not None and each.look_at <= now]
-        return due, found[len(due)].look_at if len(found) > len(due) else None
+        moment = to_micros(now.timestamp())
+        due, damaged = list[StoredSchedule](), list[CorruptSchedule]()
+        query = schedules.next_query(limit + 1)
+        while rows := await self._read(query):
+            for row in rows:
+                try:
+                    found = schedules.to_schedule(row)
+                except CorruptSchedule as error:
+                    damaged += [error] * (schedules.place_of(row)[0] <= moment)
+                    continue
+                if len(due) == limit or found.look_at is None or found.look_at > now:
+                    return DueSchedules(due, found.look_at, damaged)
+                due.append(found)
+            query = schedules.next_query(limit + 1, schedules.place_of(rows[-1]))
+        return DueSchedules(due, None, damaged)
 
     async def save_schedule(self, schedule: StoredSchedule) -> StoredSchedule:
         """Store a schedule in the place of its last revision, or a new one."""
@@ -69,4 +78,4 @@ class Scheduling(ScheduleReading):
     async def admissions(self, since: datetime) -> Sequence[tuple[str, datetime]]:
         """What was counted and when."""
         rows = await self._read(schedules.admissions_query(to_micros(since.timestamp())))
-        return [(counted, to_time(at)) for counted, at in rows]
+        return [(counted, to_time(min(at, LAST))) for counted, at in rows]

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from .._catalogue import Damage, Progress
+from .._pages import Unreadable
 from ..errors import CorruptRun, CorruptStore, OrphanedRows, RunNotFound, StoreFailed, UnusedBlobs, UnusedLists
 from ._blobs import damaged_blobs
 from ._faults import is_damage
@@ -39,8 +40,8 @@ class Verifying(Reading):
     async def verify(self, progress: Progress | None = None) -> Sequence[Damage]:
         """Read every run, and tell what was found of those that are damaged, or that somebody has changed by hand.
 
-        Also told are bytes that runs refer to and that are gone or changed, bytes and rows that belong to no run, and
-        if all runs are well, whether SQLite finds the tables and their indexes well.
+        Also told are schedules that make no sense, bytes that runs refer to and that are gone or changed, bytes and
+        rows that belong to no run, and if all runs are well, whether SQLite finds the tables and their indexes well.
 
         Args:
             progress: Awaited now and then with how many runs were read, and how many there were at the beginning. What
@@ -54,6 +55,7 @@ class Verifying(Reading):
         try:
             found += [odd_run(row) for row in await self._read(Query(ODD_RUNS, ())) if row[0] not in named]
             found += await damaged_blobs(self._read)
+            found += await self._damaged_schedules()
             found += [OrphanedRows(*row) for row in await self._read(Query(ORPHANS, ())) if row[1]]
             found += [UnusedLists(*row) for row in await self._read(Query(UNUSED_LISTS, ())) if row[0]]
             found += [UnusedBlobs(*row) for row in await self._read(Query(UNUSED_BLOBS, ())) if row[0]]
@@ -70,6 +72,14 @@ class Verifying(Reading):
         names = [str(name) for (name,) in await self._read(Query(TABLE_NAMES, ()))]
         texts = [text for name in names for (text,) in await self._read(integrity_query(name))]
         return [CorruptStore(text) for text in texts if text != "ok"][:_MOST_TOLD]
+
+    async def _damaged_schedules(self) -> Sequence[Unreadable]:
+        damaged, after = list[Unreadable](), None
+        while True:
+            page = await self.schedules(after=after, limit=_PAGE)
+            damaged += page.damaged
+            if (after := page.next) is None:
+                return damaged
 
     async def _damaged_runs(self, progress: Progress | None) -> Sequence[CorruptRun]:
         damaged, after, done = list[CorruptRun](), "", 0

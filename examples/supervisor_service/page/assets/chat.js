@@ -14,7 +14,7 @@ const spoken = document.querySelector("#spoken");
 const { chat, waits, runs, login } = page.dataset;
 
 let session = null; // of the URL
-let turn = null; // the one that works
+let isWorking = true; // whether a turn is answered, or the session is not shown yet
 let reading = new AbortController(); // ends what is read of a session when another one begins
 
 function begin() {
@@ -25,11 +25,12 @@ function begin() {
   reading.abort();
   reading = new AbortController();
   log.replaceChildren();
-  turn = null;
-  page.setAttribute("aria-busy", "false");
   tell(null);
-  count();
-  restore().catch(refuse);
+  busy(true);
+  const mine = reading;
+  restore()
+    .catch(refuse)
+    .finally(() => mine === reading && busy(false));
 }
 
 /** Show what was said in this session, and follow its open turn, if there is one. */
@@ -77,7 +78,6 @@ async function say(message) {
 async function listen(shown, open) {
   const mine = reading;
   let wasLost = false;
-  turn = shown;
   busy(true);
   try {
     const end = await follow({
@@ -118,7 +118,7 @@ function add(message) {
   document.body.classList.remove("empty");
   const shown = new Turn(message, {
     decide,
-    say: (text) => (spoken.textContent = text),
+    say: (text) => (spoken.textContent = text.slice(0, 1000)),
   });
   shown.message = message;
   log.append(shown.element);
@@ -141,7 +141,7 @@ function tell(text, isProblem = false) {
 }
 
 function busy(isBusy) {
-  turn = isBusy ? turn : null;
+  isWorking = isBusy;
   page.setAttribute("aria-busy", String(isBusy));
   count();
 }
@@ -151,7 +151,7 @@ function count() {
   counter.textContent = long > LONGEST * 0.9 ? `${long.toLocaleString()} of ${LONGEST.toLocaleString()} characters` : "";
   counter.classList.toggle("failed", long > LONGEST);
   input.setAttribute("aria-invalid", String(long > LONGEST));
-  send.disabled = turn !== null || long > LONGEST || input.value.trim() === "";
+  send.disabled = isWorking || long > LONGEST || input.value.trim() === "";
 }
 
 /** Ask until the server is there: it may be about to start. */

@@ -7,7 +7,7 @@ let made = 0; // forms of this page, for ids that labels refer to
 export function approval(event, answer) {
   const reason = element("input", { type: "text", maxlength: 500, placeholder: "why not (optional)", "aria-label": "Why not" });
   return form(
-    { title: `Allow “${worded(event.tool)}”?`, about: facts(event.arguments), fields: [], lock: answer },
+    { title: `Allow “${worded(event.tool)}”?`, about: facts(event.about), fields: [], lock: answer },
     button("Allow", "", () => ({ allow: true })),
     button("Deny", "button-quiet", () => ({ deny: reason.value.trim() || "a person said no" })),
     reason,
@@ -28,7 +28,7 @@ export function question(event, answer) {
   };
   const asked = event.message || event.arguments?.question;
   return form(
-    { title: asked || `“${worded(event.tool)}” asks:`, about: asked ? "" : facts(event.arguments), fields, lock: answer },
+    { title: asked || `“${worded(event.tool)}” asks:`, about: asked ? "" : facts(event.about), fields, lock: answer },
     button("Answer", "", () => ({ answer: { kind: "answer", value: given() } })),
     button("Do not answer", "button-quiet", () => ({ answer: { kind: "refuse", reason: "the person does not want to answer" } }), true),
   );
@@ -37,8 +37,8 @@ export function question(event, answer) {
 /** Did this call take effect? The process ended while it was made. */
 export function doubt(event, answer) {
   const result = element("input", { type: "text", maxlength: 500, value: "it was done", "aria-label": "What came of it" });
-  const about = element("div", {}, "The process ended during this call, so nobody knows whether it took effect. Look first.");
-  about.append(facts(event.arguments));
+  const about = element("div", {}, "The process ended during this call, so nobody knows whether it took effect. Look before you answer.");
+  about.append(facts(event.about));
   return form(
     { title: `Was “${worded(event.tool)}” done?`, about, fields: [], lock: answer },
     result,

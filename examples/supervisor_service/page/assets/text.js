@@ -1,5 +1,10 @@
 // Texts as elements. Whatever comes from a model or a user is text for the browser, never HTML.
 
+/** A text whose invisible characters are seen: those that control terminals, and those that turn the writing around. */
+export function visible(text) {
+  return String(text).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+}
+
 /** An element with attributes and children; texts among the children become text nodes. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -7,16 +12,19 @@ export function element(name, attributes = {}, ...children) {
     if (value === true) made.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
   }
-  made.append(...children);
+  made.append(...children.map((child) => (child instanceof Node ? child : visible(child))));
   return made;
 }
 
 const LONG = 20_000; // characters: longer texts are shown as they are
 
 /** Fill an element with a text in simple Markdown: paragraphs, lists, headings, code, bold, emphasis. */
-export function fill(target, text) {
-  const parts = text.length > LONG ? [element("p", { class: "plain" }, text)] : blocks(text);
-  target.replaceChildren(...parts);
+export function fill(target, raw) {
+  const text = visible(raw);
+  if (text.length <= LONG) return target.replaceChildren(...blocks(text));
+  const shown = target.querySelector(":scope > .plain")?.firstChild;
+  if (shown && text.startsWith(shown.data)) return shown.appendData(text.slice(shown.length));
+  return target.replaceChildren(element("p", { class: "plain" }, text));
 }
 
 function blocks(text) {

@@ -1,6 +1,6 @@
 // One turn on the page: what was asked, the workers at work, the answer as it is written.
 import { approval, doubt, question } from "./forms.js";
-import { element, facts, fill, lasted, worded } from "./text.js";
+import { element, facts, fill, lasted, visible, worded } from "./text.js";
 
 const FORMS = {
   approval_requested: [approval, "approval_id"],
@@ -44,8 +44,8 @@ export class Turn {
     if (name in FORMS) return this.ask(name, data);
     if (name in ENDS) return this.asked(data[ENDS[name]]);
     if (name.startsWith("worker_")) return this.work(name, data);
-    if (name === "tool_call" && !/^ask_.+_agent$/.test(data.tool)) return this.work("worker_started", { ...data, worker: data.tool });
-    if (name === "tool_result" && this.cards.get(data.call_id)?.isOwn) return this.card(data).end(data.result, "ok");
+    if (name === "tool_call") return this.begin(data);
+    if (name === "tool_result" && !this.cards.get(data.call_id)?.isOver) return this.card(data).end(data.result, "ok");
     return undefined;
   }
 
@@ -62,6 +62,15 @@ export class Turn {
     fill(this.answer, this.text);
   }
 
+  /** The supervisor calls a worker, or a tool of its own: the cards are in the order of the calls. */
+  begin(data) {
+    this.tell(null);
+    const worker = /^ask_(.+)_agent$/.exec(data.tool)?.[1];
+    const card = this.card({ ...data, worker: worker ?? data.tool });
+    if (worker) card.ask(data.args.request ?? "");
+    else card.call(data.tool, data.args);
+  }
+
   work(name, data) {
     this.tell(null);
     const card = this.card(data);
@@ -76,11 +85,9 @@ export class Turn {
     const key = data.call_id ?? data.worker;
     if (!this.cards.has(key)) {
       const card = new Card(data.worker ?? "supervisor");
-      card.isOwn = "args" in data && data.worker === data.tool;
       this.cards.set(key, card);
       this.workers.append(card.element);
       this.say(`The ${card.name} worker has started.`);
-      if (card.isOwn) card.call(data.tool, data.args);
     }
     return this.cards.get(key);
   }
@@ -89,9 +96,10 @@ export class Turn {
     const [make, key] = FORMS[name];
     const id = data[key];
     if (this.forms.has(id)) return;
-    const made = make(data, (decision) => this.decide(id, decision));
+    const card = this.cards.get(data.call_id);
+    const about = card?.tools.includes(data.tool) ? {} : data.arguments; // shown already
+    const made = make({ ...data, about }, (decision) => this.decide(id, decision));
     this.forms.set(id, made);
-    const card = this.cards.get(data.call_id) ?? [...this.cards.values()].find((each) => each.name === data.worker);
     (card?.element ?? this.workers).append(made);
     card?.wait(true);
     this.tell("Waiting for you");
@@ -123,6 +131,7 @@ export class Turn {
 class Card {
   constructor(name) {
     this.name = name;
+    this.tools = []; // names of those that it has called
     this.began = performance.now();
     this.time = element("span", { class: "time" });
     this.word = element("span", { class: "word" }, "working");
@@ -141,12 +150,12 @@ class Card {
   }
 
   ask(request) {
-    this.request.textContent = request;
+    this.request.textContent = visible(request);
   }
 
   call(tool, args) {
-    const row = element("li", {}, element("code", {}, tool), facts(args ?? {}));
-    this.steps.append(row);
+    this.tools.push(tool);
+    this.steps.append(element("li", {}, element("code", {}, tool), facts(args ?? {})));
   }
 
   result(result) {

@@ -16,7 +16,7 @@ from .._verbs._watching import is_over, look
 from .._wire._asked import ForkRun, RetryItems
 from .._wire._done import Done
 from .._wire._history import HistoryPage
-from .._wire._made import run_page, run_shown, schedule_row, wait_rows
+from .._wire._made import run_page, run_shown, schedule_list, wait_list
 from .._wire._run import RunShown
 from .._wire._runs import RunCounts, RunPage
 from .._wire._schedules import ScheduleList
@@ -81,10 +81,12 @@ class FileRuns:
             found = await read_history(reader, run_id, after=after, limit=limit)
         return HistoryPage.model_validate(found.to_dict())
 
-    async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> WaitList:
-        """What runs wait for."""
+    async def waits(
+        self, run_id: str | None = None, *, kind: WaitKind | None = None, after: str | None = None, limit: int = 100
+    ) -> WaitList:
+        """A page of what runs wait for."""
         async with beside(self._file) as store:
-            return WaitList(waits=list(wait_rows(await Inbox(store).waits(run_id, kind=kind))))
+            return wait_list(await Inbox(store).list_waits(run_id, kind=kind, after=after, limit=limit))
 
     # what is written beside the owner
 
@@ -177,7 +179,7 @@ class FileRuns:
         async with reading(self._file) as reader:
             with misuse():
                 page = await read_schedules(reader, after=after, limit=limit)
-        return ScheduleList(schedules=[schedule_row(each) for each in page.items], next=page.next)
+        return schedule_list(page)
 
     async def pause_schedule(self, key: str) -> Done:
         """Start no runs of a schedule until it is resumed."""

@@ -12,11 +12,13 @@ from ._exits import Exit
 from ._layout import Column, cut, lines
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, STATUSES, WAITS, WORKS, plain
+from ._texts import shortened
 from ._times import local, took
 from ._values import compact
 from ._where import Where
 
 _VALUE = 120  # characters of a value that are shown with a change
+_ERROR = 1_000  # characters of an error that are shown
 _OUTCOMES = {"ok": GOOD, "failed": BAD, "waiting": WAITS, "cancelled": DIM}
 
 
@@ -110,12 +112,12 @@ def _took(entry: HistoryRow) -> str:
 
 def _details(entry: HistoryRow, now: datetime) -> Iterable[Text]:
     if error := _of(entry, "error"):
-        yield plain(error, BAD)
+        yield Text(shortened(error, _ERROR), BAD)
     if entry.type == "wait" and _of(entry, "status") == "answered":
         yield Text(compact(_of(entry, "answer"), _VALUE), DIM)
     for retry in _of(entry, "retries") or ():
         at = local(datetime.fromisoformat(retry["at"]), now)
-        yield plain(f"{at} try {retry['attempt']} failed: {retry['error']}", BAD)
+        yield Text(shortened(f"{at} try {retry['attempt']} failed: {retry['error']}", _ERROR), BAD)
     for decision in _of(entry, "decisions") or ():
         yield plain(_decided(decision), DIM)
     for child in _of(entry, "children") or ():

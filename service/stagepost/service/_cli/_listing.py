@@ -12,7 +12,7 @@ from stagepost.checkpoint import CountBy, RunFilters, RunStatus, WaitKind
 
 from .._wire._asked import read_labels as labels_of
 from .._wire._runs import RunCounts, RunPage, RunRow
-from .._wire._waits import WaitRow
+from .._wire._waits import WaitList, WaitRow
 from ._errors import UsageError
 from ._exits import Exit
 from ._layout import Column, cut, lines
@@ -128,14 +128,29 @@ def _count_lines(found: RunCounts, screen: Screen) -> Iterable[Text]:
     return lines(columns, screen.width)[1:]
 
 
-async def waited(where: Where, run_id: str | None, kind: str | None, screen: Screen) -> Exit:
-    """Show what runs wait for."""
+async def waited(
+    where: Where, run_id: str | None, screen: Screen, *, kind: str | None, after: str | None, limit: int
+) -> Exit:
+    """Show a page of what runs wait for."""
     if kind is not None and kind not in list(WaitKind):
         raise UsageError(f"there is no kind {kind!r}: give {', '.join(WaitKind)}")
     async with where.opened(screen.hint) as target:
-        found = await target.waits(run_id, kind=None if kind is None else WaitKind(kind))
-    screen.show(found, partial(wait_lines, found.waits))
-    return Exit.OK
+        found = await target.waits(run_id, kind=None if kind is None else WaitKind(kind), after=after, limit=limit)
+    screen.show(found, partial(_wait_page_lines, found))
+    if found.next is not None:
+        screen.hint(f"more: --after {shlex.quote(found.next)}")
+    return Exit.FOUND if found.damaged else Exit.OK
+
+
+def _wait_page_lines(found: WaitList, screen: Screen) -> Iterable[Text]:
+    yield from wait_lines(found.waits, screen)
+    yield from damaged_lines((each.run_id, each.reason) for each in found.damaged)
+
+
+def damaged_lines(damaged: Iterable[tuple[str, str]]) -> Iterable[Text]:
+    """What cannot be read: its name and why, one a line."""
+    for name, reason in damaged:
+        yield Text.assemble(plain(name), "  ", plain(f"cannot be read: {reason}", BAD))
 
 
 def read_statuses(names: Sequence[str]) -> Sequence[RunStatus] | None:
@@ -176,8 +191,7 @@ def _run_lines(found: RunPage, screen: Screen) -> Iterable[Text]:
         yield line
         if row is not None and (why := row.error or row.blocked):
             yield _note(shortened(why, 300), BAD if row.status in ("failed", "dead") else DIM, screen)
-    for damaged in found.damaged:
-        yield Text.assemble(plain(damaged.run_id), "  ", plain(f"cannot be read: {damaged.reason}", BAD))
+    yield from damaged_lines((each.run_id, each.reason) for each in found.damaged)
 
 
 def _run_columns(runs: Sequence[RunRow], now: datetime, *, is_wide: bool) -> Sequence[Column]:

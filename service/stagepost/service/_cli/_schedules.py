@@ -11,6 +11,7 @@ from .._wire._done import Done
 from .._wire._schedules import ScheduleList, ScheduleRow
 from ._exits import Exit
 from ._layout import Column, cut, lines
+from ._listing import damaged_lines
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, WAITS, plain
 from ._times import age, full, took
@@ -24,7 +25,7 @@ async def listed(where: Where, after: str | None, limit: int, screen: Screen) ->
     screen.show(found, partial(_lines, found))
     if found.next is not None:
         screen.hint(f"more: --after {shlex.quote(found.next)}")
-    return Exit.OK
+    return Exit.FOUND if found.damaged else Exit.OK
 
 
 async def paused(where: Where, key: str, screen: Screen) -> Exit:
@@ -63,6 +64,7 @@ def _lines(found: ScheduleList, screen: Screen) -> Iterable[Text]:
         yield line
         if row is not None and row.error is not None:
             yield cut(Text("  ").append_text(plain(f"failed {row.failures} times: {row.error}", BAD)), screen.width)
+    yield from damaged_lines((each.key, each.reason) for each in found.damaged)
 
 
 def _when(row: ScheduleRow) -> str:

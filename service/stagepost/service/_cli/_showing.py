@@ -70,7 +70,7 @@ def _facts(found: RunShown, now: datetime) -> Iterable[Text]:
         ("input", compact(found.input, _INPUT)),
         ("goes on at", "" if found.next is None else found.next),
         ("attempts", str(run.attempts) if run.attempts > 1 else ""),
-        ("owned by", found.owner or ""),
+        ("file owned by", found.owner or ""),
     ]
     shown_facts = [(name, value) for name, value in facts if value]
     width = max(len(name) for name, _ in shown_facts)

@@ -48,8 +48,10 @@ class Target(Protocol):
         """A page of what has happened to a run."""
         ...
 
-    async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> WaitList:
-        """What runs wait for."""
+    async def waits(
+        self, run_id: str | None = None, *, kind: WaitKind | None = None, after: str | None = None, limit: int = 100
+    ) -> WaitList:
+        """A page of what runs wait for."""
         ...
 
     async def answer(self, wait_id: str, value: Any) -> Done:

@@ -6,6 +6,7 @@ from typing import Final
 # Control characters, those of C1 as well, and what turns the direction of text round: all but line feed and tab.
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _IN_JSON: Final = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_PER_SHOWN: Final = 8  # characters that are looked at for each one that is shown, since spaces are left out
 _SPACES: Final = re.compile(r"\s+")
 
 
@@ -21,8 +22,9 @@ def one_line(text: str) -> str:
 
 def shortened(text: str, length: int) -> str:
     """At most so many characters of a text in one line; an ellipsis stands for the rest."""
-    line = one_line(text)
-    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
+    line = one_line(text[: length * _PER_SHOWN])  # before what is not shown is looked at: values have no limit
+    is_whole = len(line) <= length and len(text) <= length * _PER_SHOWN
+    return line if is_whole else f"{line[: length - 1].rstrip()}…"
 
 
 def clean_json(text: str) -> str:

@@ -65,9 +65,12 @@ class ServiceRuns:
         """A page of what has happened to a run."""
         return await self._service.get(HistoryPage, f"{_run(run_id)}/history", {"after": after, "limit": limit})
 
-    async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> WaitList:
-        """What runs wait for."""
-        return await self._service.get(WaitList, "/waits", {"run": run_id, "kind": kind and kind.value})
+    async def waits(
+        self, run_id: str | None = None, *, kind: WaitKind | None = None, after: str | None = None, limit: int = 100
+    ) -> WaitList:
+        """A page of what runs wait for."""
+        asked = {"run": run_id, "kind": kind and kind.value, "after": after, "limit": limit}
+        return await self._service.get(WaitList, "/waits", asked)
 
     async def answer(self, wait_id: str, value: Any) -> Done:
         """Answer a wait."""

@@ -81,7 +81,7 @@ def create_app(
     app = Starlette(
         routes=[
             Route("/health", Health(checks).answer),
-            *_run_routes(has_docs=has_docs),
+            *run_routes(has_docs=has_docs),
             *routes,
             *_page_routes(service, pages),
         ],
@@ -109,10 +109,6 @@ def _living(
             yield
 
     return living
-
-
-def _run_routes(*, has_docs: bool) -> Sequence[BaseRoute]:
-    return [each for each in run_routes() if has_docs or not (isinstance(each, Route) and each.path == "/openapi.json")]
 
 
 def _page_routes(service: Service, folders: Mapping[str, Path] | None) -> Sequence[BaseRoute]:

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, Self, TypeAlias
 
 from limits import parse_many
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SecretStr,
+    ValidationError,
+)
 
 from .._keys._key import Key, checked_keys, parse_keys
 from ..errors import InvalidKey, InvalidSettings
@@ -15,6 +24,7 @@ from ._limits import RequestLimits
 from ._origins import checked_origin
 
 PREFIX: Final = "STAGEPOST_"
+HIDDEN: Final[dict[str, JsonValue]] = {"hidden": True}  # of fields whose values are never shown
 _SHORTEST_SECRET: Final = 32
 
 
@@ -48,11 +58,13 @@ def _secret(given: SecretStr) -> SecretStr:
 Words: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_words)]
 Origins: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(checked_origin)], ...], BeforeValidator(_words)]
 Rate: TypeAlias = Annotated[str, BeforeValidator(_rate)]
-Positive: TypeAlias = Annotated[int, Field(ge=1)]
 
 
 class ServiceSettings(BaseModel):
     """How a service is set up. Each field is read from a variable, such as ``STAGEPOST_PORT``.
+
+    One with more fields is a subclass: what a field takes is its ``description``; ``json_schema_extra=HIDDEN`` keeps
+    its value out of errors.
 
     Attributes:
         stage: What it is for. In production the routes are not described (see `docs`).
@@ -75,22 +87,30 @@ class ServiceSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    stage: Literal["development", "qa", "production"] = "development"
-    log_level: Annotated[str, BeforeValidator(_level)] = "info"
-    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65_535)] = 8000
-    keys: Annotated[tuple[Key, ...], BeforeValidator(_keys)] = ()
-    keys_file: Path | None = None
-    hosts: Words = ()
-    origins: Origins = ()
-    proxies: Words = ()
-    rate: Rate = "600/minute"
-    max_body: Positive = 4 * 2**20
-    max_streams: Positive = 1_000
-    max_streams_per_caller: Positive = 100
-    docs: bool | None = None
-    grace: Annotated[float, Field(ge=0, le=3_600)] = 10.0
-    login_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = None
+    stage: Literal["development", "qa", "production"] = Field(
+        "development", description="development, qa or production"
+    )
+    log_level: Annotated[str, BeforeValidator(_level)] = Field(
+        "info", description="debug, info, warning, error or critical"
+    )
+    host: str = Field("127.0.0.1", min_length=1, description="where to listen, such as 127.0.0.1 or 0.0.0.0")
+    port: int = Field(8000, ge=0, le=65_535, description="a number from 0 to 65535")
+    keys: Annotated[tuple[Key, ...], BeforeValidator(_keys)] = Field(
+        (), description="what `stagepost keys new` prints, several separated by spaces", json_schema_extra=HIDDEN
+    )
+    keys_file: Path | None = Field(None, description="the path of a file with keys")
+    hosts: Words = Field((), description="names of hosts separated by commas, such as runs.example.com")
+    origins: Origins = Field((), description="sites separated by commas, such as https://app.example.com")
+    proxies: Words = Field((), description="addresses of proxies separated by commas, such as 10.0.0.5")
+    rate: Rate = Field("600/minute", description="a number for each minute, or such as 10/second")
+    max_body: int = Field(4 * 2**20, ge=1, description="a number of bytes, at least 1")
+    max_streams: int = Field(1_000, ge=1, description="a number, at least 1")
+    max_streams_per_caller: int = Field(100, ge=1, description="a number, at least 1")
+    docs: bool | None = Field(None, description="true or false")
+    grace: float = Field(10.0, ge=0, le=3_600, description="seconds, from 0 to 3600")
+    login_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = Field(
+        None, description="at least 32 random characters", json_schema_extra=HIDDEN
+    )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, **given: object) -> Self:
@@ -111,7 +131,7 @@ class ServiceSettings(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise InvalidSettings(_problem(str(each["loc"][0]), values) for each in error.errors()) from None
+            raise InvalidSettings(cls._problem(str(each["loc"][0]), values) for each in error.errors()) from None
 
     @property
     def limits(self) -> RequestLimits:
@@ -146,31 +166,11 @@ class ServiceSettings(BaseModel):
             problem = str(error)
         raise InvalidSettings([f"{PREFIX}KEYS_FILE {self.keys_file}: {problem}"])
 
-
-_TAKES: Final[Mapping[str, str]] = {
-    "stage": "development, qa or production",
-    "log_level": "debug, info, warning, error or critical",
-    "host": "a name or an address to listen on, such as 127.0.0.1 or 0.0.0.0",
-    "port": "a number from 0 to 65535",
-    "keys": "what `stagepost keys new` prints, several separated by spaces",
-    "keys_file": "the path of a file with keys",
-    "hosts": "names of hosts separated by commas, such as runs.example.com",
-    "origins": "sites separated by commas, such as https://app.example.com",
-    "proxies": "addresses of proxies separated by commas, such as 10.0.0.5",
-    "rate": "a number for each minute, or such as 10/second",
-    "max_body": "a number of bytes, at least 1",
-    "max_streams": "a number, at least 1",
-    "max_streams_per_caller": "a number, at least 1",
-    "docs": "true or false",
-    "grace": "seconds, from 0 to 3600",
-    "login_secret": "at least 32 random characters",
-}
-_HIDDEN: Final = frozenset({"keys", "login_secret"})
-
-
-def _problem(name: str, values: Mapping[str, object]) -> str:
-    variable = f"{PREFIX}{name.upper()}"
-    shown = "" if name in _HIDDEN else f"={str(values.get(name))!r:.80}"
-    if name not in _TAKES:
-        return f"{name} is no setting: there are {', '.join(_TAKES)}"
-    return f"{variable}{shown} does not fit: give {_TAKES[name]}"
+    @classmethod
+    def _problem(cls, name: str, values: Mapping[str, object]) -> str:
+        field = cls.model_fields.get(name)
+        if field is None:
+            return f"{name} is no setting: there are {', '.join(cls.model_fields)}"
+        is_hidden = field.json_schema_extra == HIDDEN
+        shown = "" if is_hidden else f"={str(values.get(name))!r:.80}"
+        return f"{PREFIX}{name.upper()}{shown} does not fit: give {field.description}"

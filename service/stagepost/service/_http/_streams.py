@@ -5,7 +5,7 @@ from collections.abc import AsyncIterable, Iterator
 from contextlib import contextmanager
 
 from sse_starlette import EventSourceResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from ..errors import TooManyStreams
 from ._limits import RequestLimits
@@ -77,5 +77,14 @@ class EventStream(EventSourceResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
+        is_open = False
+
+        async def followed(message: Message) -> None:
+            nonlocal is_open
+            await send(message)
+            is_open = message["type"] == "http.response.start" or message.get("more_body", False)
+
         with self._streams.admitted(self._who):
-            await super().__call__(scope, receive, send)
+            await super().__call__(scope, receive, followed)
+            if is_open:  # the service ends: so does the answer, which else would look as if it was cut off
+                await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -7,7 +7,7 @@ from stagepost.checkpoint import CountBy, RunFilters, RunStatus, WaitKind
 from stagepost.workflows import RunStream, UnknownWorkflow, WorkflowNotFound
 
 from .._wire._history import HistoryPage
-from .._wire._made import run_page, run_shown, schedule_row, wait_rows
+from .._wire._made import run_page, run_shown, schedule_list, wait_list
 from .._wire._run import RunShown
 from .._wire._runs import RunCounts, RunPage
 from .._wire._schedules import ScheduleList
@@ -98,13 +98,22 @@ class Reading(Base):
         return HistoryPage.model_validate(found.to_dict())
 
     @verb
-    async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> WaitList:
-        """What runs wait for, or one run and those below it.
+    async def waits(
+        self,
+        run_id: str | None = None,
+        *,
+        kind: WaitKind | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> WaitList:
+        """A page of what runs wait for, or one run and those below it.
 
         Raises:
             RunNotFound: There is no such run.
+            InputRefused: The cursor is none of such a page.
         """
-        return WaitList(waits=list(wait_rows(await self._runner.waits(run_id, kind=kind))))
+        with misuse():
+            return wait_list(await self._runner.list_waits(run_id, kind=kind, after=after, limit=limit))
 
     @verb
     async def workflows(self) -> WorkflowList:
@@ -130,7 +139,7 @@ class Reading(Base):
         """
         with misuse():
             page = await self._runner.schedules.list(after=after, limit=limit)
-        return ScheduleList(schedules=[schedule_row(each) for each in page.items], next=page.next)
+        return schedule_list(page)
 
     @verb
     async def stream(self, run_id: str, *, after: str | None = None) -> TaskStream[Any] | RunStream:

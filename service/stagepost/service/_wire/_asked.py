@@ -148,12 +148,16 @@ class HistoryAsked(Asked):
 
 
 class WaitsAsked(Asked):
-    """What runs wait for."""
+    """A page of what runs wait for."""
 
     run: Name | None = None
     """Only what this run and those below it wait for."""
     kind: Literal["answer", "signal", "timer", "child", "effect"] | None = None
     """Only waits of this kind."""
+    after: Cursor | None = None
+    """``next`` of the page before."""
+    limit: PageSize = 100
+    """At most so many."""
 
 
 class SchedulesAsked(Asked):

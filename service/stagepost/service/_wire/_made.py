@@ -6,13 +6,13 @@ from datetime import timedelta
 from pydantic import JsonValue
 from pydantic_core import from_json
 
-from stagepost.checkpoint import Item, ItemStatus, Page, RunInfo, SentSignal, Snapshot
+from stagepost.checkpoint import CorruptSchedule, Item, ItemStatus, Page, RunInfo, SentSignal, Snapshot, Unreadable
 from stagepost.workflows import PendingWait, Schedule
 
 from ._run import EffectRow, FanOutRow, FrameRow, RunShown, SignalRow
 from ._runs import DamagedRun, RunPage, RunRow
-from ._schedules import ScheduleRow
-from ._waits import WaitRow
+from ._schedules import DamagedSchedule, ScheduleList, ScheduleRow
+from ._waits import WaitList, WaitRow
 
 
 def run_row(info: RunInfo) -> RunRow:
@@ -37,8 +37,27 @@ def run_row(info: RunInfo) -> RunRow:
 
 def run_page(page: Page[RunInfo]) -> RunPage:
     """A page of runs."""
-    damaged = [DamagedRun(run_id=error.run_id, reason=error.reason) for error in page.damaged]
-    return RunPage(runs=[run_row(info) for info in page.items], next=page.next, previous=page.previous, damaged=damaged)
+    runs = [run_row(info) for info in page.items]
+    return RunPage(runs=runs, next=page.next, previous=page.previous, damaged=_damaged_runs(page.damaged))
+
+
+def _damaged_runs(damaged: Iterable[Unreadable]) -> list[DamagedRun]:
+    return [DamagedRun(run_id=error.run_id or "", reason=error.reason) for error in damaged]
+
+
+def wait_list(page: Page[PendingWait]) -> WaitList:
+    """A page of what runs wait for."""
+    return WaitList(waits=list(wait_rows(page.items)), next=page.next, damaged=_damaged_runs(page.damaged))
+
+
+def schedule_list(page: Page[Schedule]) -> ScheduleList:
+    """A page of schedules."""
+    damaged = [
+        DamagedSchedule(key=error.key, reason=error.reason)
+        for error in page.damaged
+        if isinstance(error, CorruptSchedule)
+    ]
+    return ScheduleList(schedules=list(map(schedule_row, page.items)), next=page.next, damaged=damaged)
 
 
 def wait_rows(waits: Iterable[PendingWait]) -> Sequence[WaitRow]:

@@ -38,6 +38,15 @@ class ScheduleRow(Output):
     """Why, the last time."""
 
 
+class DamagedSchedule(Output):
+    """A schedule that cannot be read, and starts nothing."""
+
+    key: str
+    """Its name."""
+    reason: str
+    """What was found."""
+
+
 class ScheduleList(Output):
     """Schedules (`schedules ls`)."""
 
@@ -45,3 +54,5 @@ class ScheduleList(Output):
     """The schedules, in the order of their keys."""
     next: str | None
     """For ``--after``: where the next page begins; null if there is none."""
+    damaged: list[DamagedSchedule]
+    """Schedules that cannot be read."""

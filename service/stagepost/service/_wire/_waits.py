@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from ._output import Output
+from ._runs import DamagedRun
 
 
 class WaitRow(Output):
@@ -40,3 +41,7 @@ class WaitList(Output):
 
     waits: list[WaitRow]
     """The waits, in the order of their ids."""
+    next: str | None
+    """For ``--after``: where the next page begins; null if there is none."""
+    damaged: list[DamagedRun]
+    """Runs of which a wait cannot be read."""

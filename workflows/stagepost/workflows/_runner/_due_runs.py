@@ -4,7 +4,7 @@ A run and the next time of its schedule are one transaction, and the store refus
 was read. So whatever ends the process, or whoever else looks at the schedule meanwhile, no time gets two runs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -19,6 +19,7 @@ from stagepost.checkpoint import (
     ScheduleNotFound,
     StoredSchedule,
     StoreError,
+    Unreadable,
     split_values,
 )
 
@@ -76,6 +77,7 @@ class DueRuns:
         self._registry = registry
         self._keeping = keeping
         self._log = log
+        self._told = frozenset[str]()  # what was logged of schedules that cannot be read
         self.timers = Timers(self._look, environment.clock, spawn, log=log)
 
     async def save(self, schedule: StoredSchedule) -> StoredSchedule:
@@ -99,7 +101,8 @@ class DueRuns:
     async def _look(self, now: float, limit: int) -> datetime | None:
         """Start what is due; many at once, so that the store saves them together."""
         moment = datetime.fromtimestamp(now, UTC)
-        due, following = await self.store.due_schedules(moment, limit=limit)
+        due, following, damaged = await self.store.due_schedules(moment, limit=limit)
+        self._tell(damaged)
         if not due:
             return following
         hindrances = list[Exception]()
@@ -110,8 +113,15 @@ class DueRuns:
             if isinstance(hindrance, RunnerStopped):
                 return None
             raise hindrance
-        again, following = await self.store.due_schedules(moment, limit=1)
+        again, following, _ = await self.store.due_schedules(moment, limit=1)
         return again[0].look_at if again else following
+
+    def _tell(self, damaged: Sequence[Unreadable]) -> None:
+        """Log each of those that cannot be read once, and again if it could be meanwhile."""
+        for error in damaged:
+            if str(error) not in self._told:
+                self._log.error("schedule not readable", why=self._secrets.mask(str(error)))
+        self._told = frozenset(map(str, damaged))
 
     async def _start(self, schedule: StoredSchedule, now: datetime, hindrances: list[Exception]) -> None:
         """Start the runs of one schedule; what hinders that is written down, and hinders no other."""

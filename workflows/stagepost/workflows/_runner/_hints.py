@@ -13,14 +13,12 @@ from stagepost.checkpoint import (
     Codec,
     EffectNotFound,
     OpenWait,
-    RunNotFound,
     WaitKind,
     WaitNotFound,
     codec_for,
 )
 
-from .._ids import below, wait_id_of
-from .._runs._registry import Registry
+from .._ids import wait_id_of
 from .._steps._receives import Receives
 from ._run import Run
 
@@ -114,35 +112,6 @@ def check_id(given: str, what: str = "a run") -> str:
         hint = f"give its .id, {given.id!r}" if has_it else "give a text"
         raise TypeError(f"the id of {what} is wanted, and not a {type(given).__name__}: {hint}")
     return given
-
-
-async def waits_below(store: Catalogue, registry: Registry, run_id: str | None) -> AsyncIterator[OpenWait]:
-    """All open waits; or those of one run with those of the runs that it waits for, each run once."""
-    if run_id is None:
-        async for wait in open_waits(store):
-            yield wait
-        return
-    seen, ahead = {run_id}, [run_id]
-    while ahead:
-        async for wait in _below(store, registry, ahead.pop()):
-            if wait.wait.kind is not WaitKind.CHILD:
-                yield wait
-            elif wait.wait.name not in seen and not wait.wait.name.startswith(below(wait.run_id)):
-                seen.add(wait.wait.name)
-                ahead.append(wait.wait.name)
-
-
-async def _below(store: Catalogue, registry: Registry, run_id: str) -> AsyncIterator[OpenWait]:
-    """Those of a run and of all that its steps have started, which may wait while it goes on itself."""
-    async for wait in open_waits(store, run_id=run_id):
-        yield wait
-    try:
-        starts_others = registry.starts_others(await store.info(run_id))
-    except RunNotFound:  # it has ended and was forgotten since
-        return
-    if starts_others:
-        async for wait in open_waits(store, below=run_id):
-            yield wait
 
 
 def stored(value: object, where: str) -> bytes:

@@ -5,7 +5,6 @@ All of it is only written. Whoever owns the run, in this process or another, hea
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
 from typing import Any, Protocol, Self
 
 from stagepost.checkpoint import (
@@ -14,6 +13,7 @@ from stagepost.checkpoint import (
     Codec,
     Limits,
     OpenWait,
+    Page,
     RunInfo,
     RunNotFound,
     RunNotOpen,
@@ -25,12 +25,16 @@ from stagepost.checkpoint import Inbox as StoreInbox
 from .._ids import read_wait_id
 from .._patterns._pattern import Pattern, Servable
 from .._plans._places import step_at
+from .._runs._given import check_given
 from .._runs._registry import Migrations, Registry
 from .._steps._receives import Receives
 from .._values._secrets import Given, Secrets
 from ..errors import RunLeftOpen, UnknownSignal
-from ._hints import check_id, codec_at, ended_by, no_doubt, no_wait, open_waits, stored, waits_below
+from ._hints import check_id, codec_at, ended_by, no_doubt, no_wait, open_waits, stored
 from ._pending import PendingWait, pending_wait
+from ._waits_below import page_below
+
+_AT_ONCE = 200  # waits that are read together
 
 
 class InboxStore(StoreInbox, Catalogue, Protocol):
@@ -69,7 +73,9 @@ class Sending(ABC):
         """Something was written for a run: let whoever owns it in this process hear of it before the caller goes on."""
 
     async def waits(self, run_id: str | None = None, *, kind: WaitKind | None = None) -> Sequence[PendingWait]:
-        """What runs wait for, in the order of their ids: an inbox for whoever answers.
+        """All that runs wait for, in the order of their ids: an inbox for whoever answers.
+
+        That loads each of them with its prompt: of one run, or of few, this is what to use, and else `list_waits`.
 
         Args:
             run_id: Only what this run and those that its steps have started wait for; where it waits for other runs,
@@ -79,16 +85,40 @@ class Sending(ABC):
         Raises:
             RunNotFound: There is no such run.
         """
+        found, after = list[PendingWait](), ""
+        while True:
+            page = await self.list_waits(run_id, kind=kind, after=after, limit=_AT_ONCE)
+            found += page.items
+            if page.next is None:
+                return tuple(found)
+            after = page.next
+
+    async def list_waits(
+        self, run_id: str | None = None, *, kind: WaitKind | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[PendingWait]:
+        """A page of what runs wait for, in the order of their ids.
+
+        Args:
+            run_id: As for `waits`.
+            kind: Only waits of this kind, such as ``WaitKind.ANSWER``.
+            after: `Page.next` of the page before.
+            limit: At most so many.
+
+        Returns:
+            A page; waits that cannot be read are in `Page.damaged`.
+
+        Raises:
+            RunNotFound: There is no such run.
+            ValueError: `limit` is less than 1.
+        """
         self._check_open()
-        if run_id is not None:
+        if run_id is None:
+            page = await self._store.waits(kind=kind, after=after, limit=limit)
+        else:
             await self._store.info(check_id(run_id))  # raises if there is none
-        found = [
-            wait
-            async for wait in waits_below(self._store, self._registry, run_id)
-            if kind is None or wait.wait.kind is kind
-        ]
-        waits = [pending_wait(wait, await self._why(wait)) for wait in found]
-        return tuple(waits if run_id is None else sorted(waits, key=attrgetter("id")))
+            page = await page_below(self._store, self._registry, run_id, kind=kind, after=after, limit=limit)
+        waits = [pending_wait(wait, await self._why(wait)) for wait in page.items]
+        return Page(tuple(waits), page.next, page.damaged)
 
     async def answer(self, wait_id: str, value: object, *, by: str | None = None) -> None:
         """Answer a `Wait`; when this returns the answer is on disk, and the run goes on.
@@ -96,9 +126,10 @@ class Sending(ABC):
         Args:
             wait_id: The wait, as in `PendingWait.id`.
             value: The answer; checked against the wait's ``expect=``.
-            by: Who answers; stored with it.
+            by: Who answers, in at most 1,000 characters; stored with it.
 
         Raises:
+            ValueError: `by` is too long.
             WaitNotFound: No step waits there for an answer.
             AlreadyAnswered: Another answer came first, or the time was up.
             CannotStore: It is no valid answer; the wait stays open.
@@ -110,6 +141,7 @@ class Sending(ABC):
         self._check_open()
         if not isinstance(wait_id, str):
             check_id(wait_id, "a wait")
+        check_given("by", by, may_be_empty=True)
         if self._secrets.has_any:
             self._secrets.check_text(by, f"by= of the answer to {self._secrets.mask(wait_id)}")
         run_id, place, _ = read_wait_id(wait_id)
@@ -138,13 +170,15 @@ class Sending(ABC):
             run_id: The run.
             name: The signal's name.
             value: What it carries; checked against ``expect=`` of the step that receives it.
-            dedup: A signal of this name and `dedup` is taken once, however often it is sent.
+            dedup: A signal of this name and `dedup`, of at most 1,000 characters, is taken once, however often it is
+                sent.
 
         Returns:
             Whether it is new.
 
         Raises:
             UnknownSignal: The workflow receives no such signal.
+            ValueError: `dedup` is too long.
             CannotStore: `value` is not what the step expects.
             RunNotFound: There is no such run.
             RunNotOpen: The run has ended.
@@ -153,6 +187,8 @@ class Sending(ABC):
         """
         self._check_open()
         check_id(run_id)
+        check_given("dedup", dedup, may_be_empty=True)
+        check_given("name", name)
         shown = f"signal {self._secrets.mask(name)!r} to run {self._secrets.mask(run_id)!r}"
         self._secrets.check_text(dedup, f"dedup= of {shown}")
         workflow = await self._workflow(run_id)

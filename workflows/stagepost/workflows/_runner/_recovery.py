@@ -74,7 +74,7 @@ class Recovery:
             await self._recover(info, found)
         await self._look_at_parked(found)
         for child, damage in (await self._dispatcher.watcher.recover()).items():
-            found.left_open.setdefault(child, damage)
+            found.left_open.setdefault(child, left_open(child, damage))
         await self._dispatcher.claims.report(found.left_open)
         return RecoveryReport(tuple(found.resumed), found.left_open, tuple(found.cancelled), found.dead)
 
@@ -144,5 +144,7 @@ async def _pages(read: Callable[..., Awaitable[Page[RunInfo]]], found: _Notes) -
         page = await read(after=after)
         for info in page.items:
             yield info
-        found.left_open |= {error.run_id: error for error in page.damaged}
+        for error in page.damaged:
+            if error.run_id is not None:
+                found.left_open[error.run_id] = left_open(error.run_id, error)
         after = page.next

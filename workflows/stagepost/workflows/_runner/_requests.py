@@ -66,8 +66,8 @@ class Requests(Forks):
             workflow: One of the runner's workflows.
             state: What to start with. A `Continued` stands for a list that begins with another run's.
             run_id: The run's name; by default one that sorts by time.
-            key: Start-once key: at most one run of the workflow has it.
-            trace: The trace that it belongs to; by default its own, named by its id.
+            key: Start-once key, of at most 1,000 characters: at most one run of the workflow has it.
+            trace: The trace that it belongs to, in at most 1,000 characters; by default its own, named by its id.
             intermediates: A list that states go into while this runner works on the run: first what it starts with,
                 then one `Intermediate` behind each step, item of a fold and fan-out. Nothing, if it attaches.
             keep: What stays of it, see `Keep`; by default what the runner says.
@@ -81,6 +81,7 @@ class Requests(Forks):
             HubRequired: A step asks an agent and the runner has no hub.
             CannotStore: What to start with has no stored form; or it, the id, the key, the trace or a label holds a
                 secret.
+            ValueError: The key or the trace is empty or too long; nothing is stored.
             LabelRefused: There are too many labels, or one is empty or too long.
             RunNotFound: A list is to begin with that of a run that is not there.
             ListTooShort: It is to begin with more elements than that one has.

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from stagepost.checkpoint import Page, ScheduleChanged, Schedules, StoredSchedule
 
-from .._schedules._schedule import Schedule
+from .._schedules._schedule import Schedule, page_of
 from ._timetable import resumed
 
 
@@ -30,11 +30,10 @@ async def read_schedules(store: ScheduleReader, *, after: str | None = None, lim
         after: `Page.next` of the page before.
         limit: At most so many.
 
-    Raises:
-        ScheduleNotReadable: What is stored of one of them makes no sense to this version of stagepost.
+    Returns:
+        A page; those that cannot be read, or not by this version of stagepost, are in `Page.damaged`.
     """
-    page = await store.schedules(after=after, limit=limit)
-    return Page(tuple(map(Schedule.of, page.items)), page.next)
+    return page_of(await store.schedules(after=after, limit=limit))
 
 
 async def pause_schedule(store: Schedules, key: str, *, paused: bool = True) -> Schedule:

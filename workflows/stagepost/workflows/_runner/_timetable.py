@@ -1,19 +1,20 @@
 """The schedules of a runner."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from pydantic import BaseModel
 
-from stagepost.checkpoint import Page, ScheduleChanged, ScheduleNotFound, StoredSchedule, join_values
+from stagepost.checkpoint import CorruptSchedule, Page, ScheduleChanged, ScheduleNotFound, StoredSchedule, join_values
 
 from .._engine._branch import to_bytes
 from .._execution._blobs import blobs_of
 from .._patterns._pattern import Pattern
 from .._runs._continuing import continued_in
-from .._schedules._schedule import Schedule
+from .._schedules._schedule import Schedule, page_of
 from .._schedules._terms import Terms
 from .._schedules._when import following
 from .._values._secrets import Secrets
@@ -40,11 +41,10 @@ class Timetable:
             after: `Page.next` of the page before.
             limit: At most so many.
 
-        Raises:
-            ScheduleNotReadable: What is stored of one of them makes no sense to this version of stagepost.
+        Returns:
+            A page; those that cannot be read, or not by this version of stagepost, are in `Page.damaged`.
         """
-        page = await self._opened().store.schedules(after=after, limit=limit)
-        return Page(tuple(map(Schedule.of, page.items)), page.next)
+        return page_of(await self._opened().store.schedules(after=after, limit=limit))
 
     async def get(self, key: str) -> Schedule:
         """A schedule: when its next run is due, which was the last one, how many were not started, and what failed.
@@ -146,6 +146,10 @@ async def _stored(due: DueRuns, key: str) -> StoredSchedule | None:
     try:
         return await due.store.schedule(key)
     except ScheduleNotFound:
+        return None
+    except CorruptSchedule:  # nothing of it can be kept, so the new one takes its place
+        with suppress(ScheduleNotFound):
+            await due.store.delete_schedule(key)
         return None
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from anyio.lowlevel import cancel_shielded_checkpoint
 
-from stagepost.checkpoint import CheckpointStore, CorruptRun, Keep, RunInfo, RunNotFound
+from stagepost.checkpoint import CannotDecrypt, CheckpointStore, CorruptRun, Keep, RunInfo, RunNotFound
 
 from .._listening._listening import Listening
 from .._pattern_errors import describe
@@ -65,7 +65,7 @@ class Views(Sending, ABC):
             return why
         try:
             snapshot = await self._store.load(run_id)
-        except CorruptRun as error:
+        except (CorruptRun, CannotDecrypt) as error:
             return self._secrets.mask(describe(error))
         except RunNotFound:
             return None

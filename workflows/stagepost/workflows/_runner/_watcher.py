@@ -13,6 +13,7 @@ import anyio
 
 from stagepost.checkpoint import (
     Cancelled,
+    CannotDecrypt,
     Change,
     CheckpointError,
     CheckpointStore,
@@ -262,20 +263,20 @@ class Watcher:
         with suppress(CheckpointError):  # the run's end is saved; `recover` finds those who wait for it
             await until_saved(partial(self._store.release, run_id))
 
-    async def recover(self) -> Mapping[str, CorruptRun]:
+    async def recover(self) -> Mapping[str, CorruptRun | CannotDecrypt]:
         """End the waits that nobody has ended while no runner was there, and those that are due from now on.
 
         Returns:
             Runs that others wait for, and of which nobody can say whether they have ended.
         """
-        seen, damaged = set[str](), dict[str, CorruptRun]()
+        seen, damaged = set[str](), dict[str, CorruptRun | CannotDecrypt]()
         async for wait in open_waits(self._store, kind=WaitKind.CHILD):
             child = wait.wait.name
             if child not in seen:
                 seen.add(child)
                 try:
                     await self._look_after(child)
-                except CorruptRun as error:
+                except (CorruptRun, CannotDecrypt) as error:
                     damaged[child] = error
         await self.timers.expire()
         self.timers.keep()

@@ -13,6 +13,7 @@ from stagepost.checkpoint import (
     RunStatus,
     Snapshot,
     StoreError,
+    Unreadable,
     WaitKind,
     WaitStatus,
 )
@@ -190,7 +191,7 @@ class _Findings:
         return CheckReport(findings, counts, self.total - len(findings))
 
 
-async def _open_runs(store: RunReader) -> AsyncGenerator[tuple[Sequence[RunInfo], Sequence[CorruptRun]], None]:
+async def _open_runs(store: RunReader) -> AsyncGenerator[tuple[Sequence[RunInfo], Sequence[Unreadable]], None]:
     after: str | None = None
     while True:
         page = await store.find(status=OPEN, after=after, limit=_PAGE)
@@ -260,8 +261,8 @@ def _finding(
     )
 
 
-def _damaged(damage: CorruptRun) -> RunFinding:
+def _damaged(damage: Unreadable) -> RunFinding:
     """About a run of which not even its workflow can be read."""
     return RunFinding(
-        damage.run_id, "", 0, RunStatus.RUNNING, RunVerdict.REFUSED, reason=str(damage), error=kind_of(damage)
+        damage.run_id or "", "", 0, RunStatus.RUNNING, RunVerdict.REFUSED, reason=str(damage), error=kind_of(damage)
     )

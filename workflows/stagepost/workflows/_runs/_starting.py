@@ -34,6 +34,7 @@ from .._values._secrets import Secrets
 from .._values._state import Values, merged
 from ..errors import RunConflict
 from ._continuing import Older, check_continued, continued_in, stored_form
+from ._given import check_given
 
 _NONE: Final[Older] = MappingProxyType({})
 _BEYOND: Final = 2**62  # elements that no list has
@@ -77,14 +78,11 @@ class Order:
 
         Raises:
             TypeError: One is no text.
-            ValueError: One is empty.
+            ValueError: One is empty, or too long.
             CannotStore: One holds a secret.
         """
         for name, given in (("key", self.key), ("trace", self.trace)):
-            if not isinstance(given, str | None):
-                raise TypeError(f"{name}={given!r:.80}: give a text")
-            if given == "":
-                raise ValueError(f"{name}='': give a text that is not empty, or None for no {name}")
+            check_given(name, given)
         secrets.check_text(self.run_id, f"the id of a run of {workflow!r}")
         secrets.check_text(self.key, f"the key of a run of {workflow!r}")
         secrets.check_text(self.trace, f"the trace of a run of {workflow!r}")

@@ -5,8 +5,9 @@ from dataclasses import field
 from datetime import datetime, timedelta
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import StoredSchedule
+from stagepost.checkpoint import CorruptSchedule, Page, StoredSchedule, Unreadable
 
+from ..errors import ScheduleNotReadable
 from ._terms import Missed, Overlap, Terms
 
 
@@ -82,3 +83,14 @@ class Schedule:
             error=stored.error,
             created_at=stored.created_at,
         )
+
+
+def page_of(stored: Page[StoredSchedule]) -> Page[Schedule]:
+    """A page of schedules as their owners see them; those that this version cannot read are beside the damaged ones."""
+    found, damaged = list[Schedule](), list[Unreadable](stored.damaged)
+    for each in stored.items:
+        try:
+            found.append(Schedule.of(each))
+        except ScheduleNotReadable as error:
+            damaged.append(CorruptSchedule(error.key, f"this version of stagepost does not know it: {error.reason}"))
+    return Page(tuple(found), stored.next, tuple(damaged))

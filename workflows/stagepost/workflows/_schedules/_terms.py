@@ -137,6 +137,7 @@ class Terms:
             told = {name: json.loads(part) for name, part in parts.items()}
             when, jitter, until = told.pop("when"), told.pop("jitter"), told.pop("until")
             _ = get_args(Missed).index(told["missed"]), get_args(Overlap).index(told["overlap"])
+            _check_texts(told["zone"], told["due_as"] or "", *told["labels"], *told["labels"].values())
             return cls(
                 when=when if isinstance(when, str) else timedelta(microseconds=when),
                 jitter=timedelta(microseconds=jitter),
@@ -146,6 +147,11 @@ class Terms:
             )
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise ScheduleNotReadable(stored.key, repr(error)) from error
+
+
+def _check_texts(*texts: object) -> None:
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("its time zone, due_as or labels are no texts")
 
 
 def _micros(length: timedelta) -> int:

@@ -133,6 +133,8 @@ def waits(
     run: Annotated[str | None, typer.Argument(metavar="[RUN]", show_default=False, help="The run's id.")] = None,
     *,
     kind: Annotated[str | None, typer.Option("--kind", "-k", help="answer, signal, timer, child or effect.")] = None,
+    limit: LimitOption = 100,
+    after: Annotated[str | None, typer.Option("--after", metavar="CURSOR", help="The following page.")] = None,
     file: FileOption = None,
     url: UrlOption = None,
     key_file: KeyFileOption = None,
@@ -143,7 +145,11 @@ def waits(
     from .._listing import waited
     from .._where import Where
 
-    act(partial(waited, Where(file, url, key_file), run, kind), json=json, debug=debug)
+    act(
+        partial(waited, Where(file, url, key_file), run, kind=kind, after=after, limit=limit),
+        json=json,
+        debug=debug,
+    )
 
 
 @runs.command()

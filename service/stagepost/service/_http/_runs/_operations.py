@@ -64,7 +64,8 @@ async def _history(call: Call) -> HistoryPage:
 
 async def _waits(call: Call) -> WaitList:
     asked: WaitsAsked = call.query
-    return await call.verbs.waits(call.caller, asked.run, kind=None if asked.kind is None else WaitKind(asked.kind))
+    kind = None if asked.kind is None else WaitKind(asked.kind)
+    return await call.verbs.waits(call.caller, asked.run, kind=kind, after=asked.after, limit=asked.limit)
 
 
 async def _answer(call: Call) -> Done:

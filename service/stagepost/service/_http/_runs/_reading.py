@@ -1,4 +1,4 @@
-"""Reading what comes with a request: every field is checked, and what is refused is named, never repeated."""
+"""Reading what comes with a request beside its body."""
 
 from typing import Final, TypeVar, get_origin
 

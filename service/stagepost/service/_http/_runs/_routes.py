@@ -22,10 +22,16 @@ from ._reading import read_key, read_query
 _JSON: Final = "application/json"
 
 
-def run_routes() -> Sequence[BaseRoute]:
-    """The routes of runs, and of the document that describes them."""
+def run_routes(*, has_docs: bool = True) -> Sequence[BaseRoute]:
+    """The routes of runs.
+
+    Args:
+        has_docs: Whether there is one of the document that describes them.
+    """
     made = [Route(each.path, _endpoint(each), methods=[each.method], name=each.verb) for each in OPERATIONS]
-    return [*made, Route("/openapi.json", partial(_described, Document()), methods=["GET"])]
+    if has_docs:
+        made.append(Route("/openapi.json", partial(_described, Document()), methods=["GET"]))
+    return made
 
 
 def _endpoint(operation: Operation) -> Callable[[Request], Awaitable[Response]]:

@@ -1,0 +1,74 @@
+"""Runs programs."""
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import anyio
+
+from .._limits import Limits
+from .._machine import Machine
+from .._outcome import Outcome
+from ._hosts import DirectHost, Tool
+from ._loop_host import LoopHost
+from ._program import perform
+from ._world import Surroundings, World
+
+
+async def run(
+    source: str,
+    *,
+    data: Mapping[str, Any] | None = None,
+    memory: Mapping[str, Any] | None = None,
+    tools: Mapping[str, Tool] | None = None,
+    limits: Limits | None = None,
+    around: Surroundings | None = None,
+) -> Outcome:
+    """Run a program on the running event loop; each millisecond, it lets other tasks run.
+
+    Args:
+        source: The program, in PTC-Lisp.
+        data: Its inputs, which it reads as ``data/name``: values as JSON has them, sets, dates and date-times.
+        memory: What programs before it have kept with ``def``, the ``memory`` of an outcome.
+        tools: Functions that it may call, by name; they get named arguments and may be coroutine functions.
+        limits: What it may use.
+        around: What else it can see.
+
+    Returns:
+        Its value, or the error that ended it; a program cannot raise.
+
+    Raises:
+        InvalidValue: An input, or the result of a tool, is no value of programs.
+        ExtraMissing: A package of ``stagepost[programs]`` is missing.
+    """
+    tools = tools or {}
+    host = LoopHost(tools)
+    machine = _machine(host, data, limits, around)
+    outcome: Outcome = await host.drive(partial(perform, machine, source, memory or {}, tools))
+    return outcome
+
+
+def run_sync(
+    source: str,
+    *,
+    data: Mapping[str, Any] | None = None,
+    memory: Mapping[str, Any] | None = None,
+    tools: Mapping[str, Tool] | None = None,
+    limits: Limits | None = None,
+    around: Surroundings | None = None,
+) -> Outcome:
+    """Run a program in a script; with tools, an event loop is started for it. See `run`."""
+    if tools:
+        asked = partial(run, source, data=data, memory=memory, tools=tools, limits=limits, around=around)
+        return anyio.run(asked)
+    host = DirectHost()
+    return perform(_machine(host, data, limits, around), source, memory or {}, ())
+
+
+def _machine(
+    host: DirectHost | LoopHost, data: Mapping[str, Any] | None, limits: Limits | None, around: Surroundings | None
+) -> Machine:
+    machine = Machine(limits or Limits(), host, World(data or {}, around or Surroundings()), time.perf_counter)
+    host.machine = machine
+    return machine

@@ -16,6 +16,7 @@ from tests._needs import need
 from tests.service.conftest import Command
 from tests.service.test_process import COMMAND, ENVIRONMENT, LONG
 
+from stagepost import service
 from stagepost.checkpoint import SqliteStore, StoreFile
 from stagepost.service import Key, create_app
 from stagepost.service._cli._serving import Service, application, is_asgi
@@ -153,3 +154,24 @@ def test_help_imports_no_web_library() -> None:
     )
     found = subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, check=True, capture_output=True, text=True)
     assert found.stdout == "[]\n"
+
+
+def test_without_the_extra_it_is_said_what_to_install(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delitem(sys.modules, "stagepost.service._cli._serving", raising=False)
+    monkeypatch.setitem(sys.modules, "stagepost.service._serving._server", None)
+    monkeypatch.setattr("stagepost.service._extras._PACKAGES", {"stagepost.service._serving._server"})
+    found = command("serve", FLOWS, "--file", tmp_path / "runs.db")
+    assert found.exit_code == 2
+    assert "stagepost serve needs" in found.stderr
+    assert "[serve]" in found.stderr
+
+
+def test_a_module_that_is_broken_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "stagepost.service._http._app", None)
+    with pytest.raises(ModuleNotFoundError, match="_app"):
+        service.__getattr__("create_app")
+    with pytest.raises(AttributeError, match="has no attribute 'create'"):
+        service.__getattr__("create")
+    assert "create_app" in dir(service)

@@ -22,7 +22,8 @@ CANCELS = ("cancel_self", "cancel_self_wait", "await_cancelled", "failing_group"
 LEAKS = ("leak_scope", "leak_deadline", "leak_group", "leak_timeout")
 CALLS = ("tell", "ask", "tell_hub", "ask_hub", "publish", "broadcast", "forward", "forward_same", "forward_twice")
 RULES = ("dismiss", "abandon", "drain", "enrol", "subscribe", "listen", "thread")
-HOWS = (*ENDS, *RAISES, *RESISTS, *CANCELS, *LEAKS, *CALLS, *CALLS, *RULES)
+PLANS = ("later", "every", "spawn", "spawn_raise", "spawn_dismiss", "spawn_drain")
+HOWS = (*ENDS, *RAISES, *RESISTS, *CANCELS, *LEAKS, *CALLS, *CALLS, *RULES, *PLANS)
 FORMS = ("function", "function", "plain", "message", "sync", "object", "class", "class", "hooks", "hooks", "factory")
 HOOKS = ("ok", "ok", "ok", "raise", "exit", "sleep", "wait", "stubborn", "await_cancelled", "cancel_self", "ask",
          "leak_scope", "dismiss")  # fmt: skip
@@ -193,7 +194,7 @@ _deeds = st.builds(
     Deed,
     kind=_some(
         *("pause", "pause", "turn", "dismiss", "abandon", "enrol", "enrol", "subscribe", "unsubscribe"),
-        *("cancel", "cancel", "thread", "idle"),
+        *("cancel", "cancel", "thread", "idle", "later", "every", "stop_timers", "describe"),
     ),
     agent=_agents,
     timeout=st.sampled_from([0.0, 0.003, 0.02, 0.1]),

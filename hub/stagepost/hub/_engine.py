@@ -40,6 +40,24 @@ class Owner(Protocol):
         """Remove a failed agent from the hub at once, and refuse those who wait for it."""
 
 
+class Planned(Protocol):
+    """A timer, as its agents see it; see `Timer`."""
+
+    recipient: str
+    owner: str | None
+    payload: str
+    every: float | None
+    fired: int
+    skipped: int
+
+    @property
+    def next_at(self) -> float | None:
+        """When it sends the next message."""
+
+    def end(self) -> None:
+        """End it."""
+
+
 class Engine:
     """Clock, account, deadlines and tasks of a hub, made when it is entered.
 
@@ -57,6 +75,8 @@ class Engine:
         thread: The thread in which the hub may be called.
         is_here: Whether this is the hub's event loop.
         time_slice: Lets other tasks run now and then.
+        timers: All timers that are active.
+        owned: How many tasks run that agents own.
         undisturbed: Runs something in a task of the hub even if somebody cancels the task; see there.
     """
 
@@ -77,12 +97,14 @@ class Engine:
         "new_envelope",
         "new_waiter",
         "onion",
+        "owned",
         "owner",
         "sending",
         "stamps",
         "terminate",
         "thread",
         "time_slice",
+        "timers",
         "undisturbed",
     )
 
@@ -115,6 +137,8 @@ class Engine:
         self.onion = onion
         self.sending = sending
         self.listeners = 0
+        self.timers: dict[Planned, None] = {}
+        self.owned = 0
         self.time_slice = time_slice
         self.emit: Callable[[Event], None] = emitter.emit
         self.stamps = Stamps(backend.clock)

@@ -29,6 +29,7 @@ from ._middleware import Middleware, Onion
 from ._names import check_name
 from ._observer import Observer
 from ._outbox import Outbox
+from ._planning import Planning
 from ._portal import Portal
 from ._publisher import Publisher
 from ._router import Router
@@ -47,7 +48,7 @@ _GRACE: Final = 10.0
 _DEAD_LETTERS: Final = 100
 
 
-class Hub(Membership, Outbox, Listening, Starting):
+class Hub(Membership, Outbox, Listening, Planning, Starting):
     """Routes typed messages between agents in this process.
 
     Use it as an async context manager, once: it owns the tasks that handle messages, and none of them outlives it.

@@ -119,6 +119,7 @@ class Program(Brief):
     plan: tuple[Call | Deed | Listen, ...] = ()
     ending: Literal["roll call", "at once", "error", "cancelled"] = "roll call"
     grace: float = 0.05
+    resting: int | None = None
     checked: bool = False
     middleware: bool = False
 
@@ -223,6 +224,7 @@ def programs(size: int = 25) -> st.SearchStrategy[Program]:
         plan=plans,
         ending=_some("roll call", "roll call", "roll call", "at once", "error", "cancelled"),
         grace=st.sampled_from([0.05, 0.0, 1.0]),
+        resting=st.sampled_from([None, 1, 2]),
         checked=st.booleans(),
         middleware=st.booleans(),
     )

@@ -91,6 +91,7 @@ class World:
         self.hub = Hub(
             observer=self.recorder,
             grace=program.grace,
+            resting=program.resting,
             dead_letters=0,
             check_payloads=program.checked,
             middleware=middleware,

@@ -23,6 +23,7 @@ from ._stamps import Stamps
 from ._time_slice import TimeSlice
 from ._undisturbed import undisturbed
 from ._wake import Backend
+from ._warm import Warm
 from .errors import DeliveryError, WrongThread
 
 
@@ -77,6 +78,7 @@ class Engine:
         time_slice: Lets other tasks run now and then.
         timers: All timers that are active.
         owned: How many tasks run that agents own.
+        warm: The agents that keep idle workers.
         undisturbed: Runs something in a task of the hub even if somebody cancels the task; see there.
     """
 
@@ -106,6 +108,7 @@ class Engine:
         "time_slice",
         "timers",
         "undisturbed",
+        "warm",
     )
 
     def __init__(
@@ -122,6 +125,7 @@ class Engine:
         new_envelope: type[Envelope],
         find_workload: FindWorkload,
         time_slice: TimeSlice,
+        warm: Warm,
     ) -> None:
         self.owner = owner
         self.hub = owner.name
@@ -139,6 +143,7 @@ class Engine:
         self.listeners = 0
         self.timers: dict[Planned, None] = {}
         self.owned = 0
+        self.warm = warm
         self.time_slice = time_slice
         self.emit: Callable[[Event], None] = emitter.emit
         self.stamps = Stamps(backend.clock)

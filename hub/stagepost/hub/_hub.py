@@ -20,7 +20,7 @@ from ._emitter import Emitter
 from ._engine import Engine
 from ._envelope import Envelope
 from ._events import AgentTerminated, HubClosed, HubOpened
-from ._limits import Duration, seconds
+from ._limits import Duration, count, seconds
 from ._listening import Listening
 from ._masks import Masks
 from ._membership import Membership
@@ -39,6 +39,7 @@ from ._stopping import StopReport, abort, drain, end_tasks, terminate
 from ._time_slice import TimeSlice
 from ._topology import Topology, describe
 from ._wake import Clock, current_backend
+from ._warm import WARM_KEPT, Warm
 from .errors import AgentStopped, DeliveryError, HubReentered
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ class Hub(Membership, Outbox, Listening, Planning, Starting):
             has a method `sending` is also around everything that is sent; see `Sends`.
         grace: How long leaving may take to finish queued messages; None for no limit.
         dead_letters: How many dead letters are kept, 0 for none.
+        resting: How many agents keep an idle task between their messages; None for all. Beyond it, those that have
+            rested longest give theirs up: that saves most of the memory of an agent, and makes its next message some
+            ten times as expensive.
         check_payloads: Fail messages whose payload was changed after it was sent; for tests.
         clock: A replacement for the event loop's clock; for tests.
 
@@ -80,6 +84,7 @@ class Hub(Membership, Outbox, Listening, Planning, Starting):
         middleware: Sequence[Middleware["Context"]] = (),
         grace: Duration | None = _GRACE,
         dead_letters: int = _DEAD_LETTERS,
+        resting: int | None = WARM_KEPT,
         check_payloads: bool = False,
         clock: Clock | None = None,
     ) -> None:
@@ -94,6 +99,7 @@ class Hub(Membership, Outbox, Listening, Planning, Starting):
         self._sending = sending_layers(self._name, layers)
         self._envelopes = CheckedEnvelope if check_payloads else Envelope
         self._dead_letters = check_number("dead_letters", dead_letters)
+        self._resting = count("resting", resting)
         self._clock = None if clock is None else check_clock(clock)
         self._time_slice = TimeSlice()
         self._owner: Owner | None = None
@@ -120,6 +126,7 @@ class Hub(Membership, Outbox, Listening, Planning, Starting):
             observer=(registry or Registry()).observer(*config.observers),
             grace=config.grace,
             dead_letters=config.dead_letters,
+            resting=config.resting,
             check_payloads=config.check_payloads,
         )
 
@@ -225,6 +232,7 @@ class Hub(Membership, Outbox, Listening, Planning, Starting):
             new_envelope=self._envelopes,
             find_workload=self._directory.endpoint_of,
             time_slice=self._time_slice,
+            warm=Warm(self._resting),
         )
         await tasks.__aenter__()  # what is entered has to be left: whatever may fail was done before
         self._tasks, self._engine = tasks, engine

@@ -1,5 +1,6 @@
 """The tasks that handle an agent's messages."""
 
+import math
 from collections.abc import Callable, Coroutine, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
@@ -38,7 +39,10 @@ class Workers:
 
     __slots__ = (
         "_agent",
+        "_asked",
+        "_is_warm",
         "_on_empty",
+        "_surplus",
         "bell",
         "closing",
         "engine",
@@ -77,6 +81,9 @@ class Workers:
         self.bell = Bell(engine.new_waiter)
         self._agent = agent
         self.vacancies = limit
+        self._is_warm = False
+        self._surplus = 0
+        self._asked = -math.inf
         self.resting: list[Waiter] = []
         self._on_empty = on_empty
 
@@ -149,7 +156,31 @@ class Workers:
             self.vacancies -= 1
             worker = Worker(self)
             self.staff.add(worker)
+            if not self._is_warm:
+                self._warm_up()
             self.engine.spawn(worker.run, f"stagepost agent {self._agent}")
+
+    def _warm_up(self) -> None:
+        self._is_warm = True
+        self.engine.warm.admit(self)
+
+    def cool(self) -> bool:
+        """Let the idle workers end, unless the agent has worked since it was asked last; False if it keeps them."""
+        latest = max((worker.began for worker in self.staff), default=self._asked)
+        if latest > self._asked or len(self.resting) < len(self.staff):
+            self._asked = latest
+            return False
+        self._surplus += len(self.resting)
+        self._dismiss_idle()
+        self._is_warm = False
+        self.mailbox.rest()
+        return True
+
+    def _dismiss_idle(self) -> None:
+        for waiter in self.resting:
+            if not waiter.done():
+                waiter.set_result(None)
+        self.resting.clear()
 
     def admit(self) -> None:
         """Fill free places from the line of senders, and call a worker for each message."""
@@ -159,10 +190,7 @@ class Workers:
     def close(self) -> None:
         """Let them end when nothing is queued any more."""
         self.closing = True
-        for waiter in self.resting:
-            if not waiter.done():
-                waiter.set_result(None)
-        self.resting.clear()
+        self._dismiss_idle()
         self._report()
 
     async def rest(self) -> bool:
@@ -180,6 +208,15 @@ class Workers:
         except BaseException:
             self.resting = [other for other in self.resting if other is not waiter]
             raise
+        return not self._surplus or self._goes_on()
+
+    def _goes_on(self) -> bool:
+        """Whether a worker that was to end because of others has work after all."""
+        self._surplus -= 1
+        if not self.mailbox.queue:
+            return False
+        if not self._is_warm:
+            self._warm_up()
         return True
 
     def leave(self, worker: Worker) -> None:

@@ -55,6 +55,8 @@ class Client:
         heard = 0
         async with aconnect_sse(self.http, "POST", "/chat", json=body, headers={**KEY, **after}) as source:
             async for event in source.aiter_sse():
+                if not event.data:  # httpx-sse hands on what follows a comment, which browsers do not
+                    continue
                 self.events.append(event)
                 missing.discard(event.event)
                 heard += 1

@@ -1,6 +1,6 @@
 """The application: a supervisor with four workers, its routes, and the page."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +11,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from stagepost.agents import Agent, Model
+from stagepost.agents import Model, Tool
 from stagepost.checkpoint import SqliteStore
-from stagepost.service import Key, RequestLimits, Scope, Serving, caller, create_app, page
-from stagepost.service.supervisor import SupervisorFactory, SupervisorService, TurnLimits, WorkerFactory
+from stagepost.service import HealthCheck, Key, Scope, Serving, caller, page
+from stagepost.service.supervisor import (
+    AgentLog,
+    Guardrails,
+    SupervisorFactory,
+    TurnLimits,
+    WorkerFactory,
+    create_supervisor_app,
+)
 from stagepost.workflows import Runner
 
 from .desk import desk_tools
@@ -59,37 +66,43 @@ def chat_app(options: Options, *, keys: Iterable[Key] = (), model: Model | None 
     """
     options.folder.mkdir(parents=True, exist_ok=True)
     knowledge = Knowledge()
-    supervisor = _supervisor(options, knowledge, model)
-    service = SupervisorService(supervisor, worker_configs(LOCAL), limits=TurnLimits(waits=False))
+    configs = worker_configs(options.model or LOCAL)
+    local = model or LocalModel(thinking=0.5 * options.pace, writing=0.04 * options.pace)
+    workers = WorkerFactory(
+        _tools(options, knowledge), prompts=PROMPTS, models={LOCAL: local}, hooks=[AgentLog(configs)]
+    )
+    factory = SupervisorFactory(workers, model=options.model or local, hooks=[AgentLog(configs), Guardrails()])
+    supervisor = factory.create(configs)
 
     @asynccontextmanager
-    async def lifespan(serving: Serving) -> AsyncIterator[None]:
+    async def lifespan(_serving: Serving) -> AsyncIterator[None]:
         with closing(knowledge):
-            async with service.lifespan(serving):
-                yield
+            yield
 
-    return create_app(
+    async def look() -> str:
+        return f"{len(knowledge)} articles"
+
+    return create_supervisor_app(
         Runner(SqliteStore(options.folder / "sessions.db"), workflows=[supervisor]),
+        supervisor,
+        configs,
+        turns=TurnLimits(waits=False),
         keys=keys,
-        limits=RequestLimits(requests="60/minute"),
-        routes=[Route("/", home), *service.routes],
+        routes=[Route("/", home)],
         lifespan=lifespan,
         pages={"chat": PAGES},
+        checks=[HealthCheck("knowledge", look, is_needed=False)],
     )
 
 
-def _supervisor(options: Options, knowledge: Knowledge, model: Model | None) -> Agent[str]:
-    """The supervisor, with workers whose tools take so long that one sees them at work."""
-    work = options.work
-    local = model or LocalModel(thinking=0.5 * options.pace, writing=0.04 * options.pace)
-    tools = [
-        weather_tool(seconds=1.2 * work),
-        stock_tool(seconds=0.8 * work),
-        knowledge_tool(knowledge, seconds=1.0 * work),
-        *desk_tools(options.folder, seconds=6.0 * work),
+def _tools(options: Options, knowledge: Knowledge) -> Sequence[Tool[..., object]]:
+    """The tools of the workers: they take so long that one sees them at work."""
+    return [
+        weather_tool(seconds=1.2 * options.work),
+        stock_tool(seconds=0.8 * options.work),
+        knowledge_tool(knowledge, seconds=1.0 * options.work),
+        *desk_tools(options.folder, seconds=6.0 * options.work),
     ]
-    workers = WorkerFactory(tools, prompts=PROMPTS, models={LOCAL: local})
-    return SupervisorFactory(workers, model=options.model or local).create(worker_configs(options.model or LOCAL))
 
 
 async def home(request: Request) -> Response:

@@ -33,7 +33,7 @@ class OrderDetails(BaseModel):
     note: Annotated[str, Field(title="Note for the desk", max_length=200)] = ""
 
 
-def desk_tools(folder: Path, *, seconds: float) -> Sequence[Tool]:
+def desk_tools(folder: Path, *, seconds: float) -> Sequence[Tool[..., object]]:
     """The tools ``place_order``, ``ask_customer`` and ``send_report``.
 
     Args:
@@ -59,6 +59,7 @@ def desk_tools(folder: Path, *, seconds: float) -> Sequence[Tool]:
             ticker: The short name of the share, such as AAPL.
             quantity: How many shares.
             validity: How long the order is valid.
+            context: Of the call.
         """
         if ticker not in COMPANIES:
             raise LookupError(f"no share with the ticker {ticker!r} is listed here")
@@ -72,6 +73,7 @@ def desk_tools(folder: Path, *, seconds: float) -> Sequence[Tool]:
         Args:
             to: Who gets it.
             subject: What it is about.
+            context: Of the call.
         """
         await anyio.sleep(seconds / 2)
         number = await write("report", context, f"To: {to}\nSubject: {subject}\n")

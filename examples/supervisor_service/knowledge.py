@@ -11,11 +11,15 @@ from pydantic import BaseModel
 from stagepost.agents import Tool, tool
 
 ARTICLES: Final = Path(__file__).with_name("articles")
+_WORD: Final = re.compile(r"\w+")
 _STOP_WORDS: Final = frozenset(
-    "a about am an and any are as at be been but by can could did do does for from get give had has have how i if in is"
-    " it its know like make me mean means my of on or our please say should show so stagepost tell than that the their"
-    " them then there these they thing things this to understand us use used was we were what when where which while who"
-    " whom whose why will with work works would you your explain between difference happens happen".split()
+    _WORD.findall(
+        "a about am an and any are as at be been between but by can could did difference do does explain for from get "
+        "give had happen happens has have how i if in is it its know like make me mean means my of on or our please "
+        "say should show so stagepost tell than that the their them then there these they thing things this to "
+        "understand us use used was we were what when where which while who whom whose why will with work works would "
+        "you your"
+    )
 )
 _TABLE: Final = "CREATE VIRTUAL TABLE article USING fts5(title, body, tokenize='porter unicode61')"
 _FIND: Final = (
@@ -74,11 +78,13 @@ class Knowledge:
 
 def terms(text: str) -> list[str]:
     """The words of a text by which one can search, in small letters."""
-    words = re.findall(r"\w+", text[:1000].casefold())
-    return [word for word in words if word not in _STOP_WORDS and len(word) > 1] or [w for w in words if w == "stagepost"]
+    words = _WORD.findall(text[:1000].casefold())
+    return [word for word in words if word not in _STOP_WORDS and len(word) > 1] or [
+        w for w in words if w == "stagepost"
+    ]
 
 
-def knowledge_tool(knowledge: Knowledge, *, seconds: float) -> Tool:
+def knowledge_tool(knowledge: Knowledge, *, seconds: float) -> Tool[..., object]:
     """The tool ``search_knowledge``.
 
     Args:

@@ -13,12 +13,13 @@ from stagepost.agents import Tool, tool
 
 # Ticker, currency, a price to start with, the company.
 _SHARES: Final = """
-AAPL USD 231.4 Apple|ADBE USD 498.2 Adobe|AIR EUR 148.9 Airbus|AMD USD 157.3 AMD|AMZN USD 201.7 Amazon|ASML EUR 689.5 ASML
-BA USD 176.4 Boeing|BMW EUR 84.3 BMW|CSCO USD 58.1 Cisco|DIS USD 103.6 Disney|GOOGL USD 187.2 Google|IBM USD 226.8 IBM
-INTC USD 23.9 Intel|JPM USD 214.5 JPMorgan|KO USD 63.7 Coca-Cola|MCD USD 297.1 McDonald's|META USD 571.3 Meta
-MSFT USD 428.6 Microsoft|NESN CHF 86.4 Nestle|NFLX USD 742.9 Netflix|NKE USD 79.2 Nike|NVDA USD 139.8 Nvidia
-ORCL USD 172.6 Oracle|PFE USD 28.3 Pfizer|SAP EUR 214.9 SAP|SHEL GBP 25.6 Shell|SIE EUR 186.7 Siemens|SONY USD 19.4 Sony
-TM USD 176.1 Toyota|TSLA USD 244.3 Tesla|V USD 289.5 Visa|VOW3 EUR 91.8 Volkswagen|WMT USD 81.2 Walmart
+AAPL USD 231.4 Apple|ADBE USD 498.2 Adobe|AIR EUR 148.9 Airbus|AMD USD 157.3 AMD|AMZN USD 201.7 Amazon
+ASML EUR 689.5 ASML|BA USD 176.4 Boeing|BMW EUR 84.3 BMW|CSCO USD 58.1 Cisco|DIS USD 103.6 Disney
+GOOGL USD 187.2 Google|IBM USD 226.8 IBM|INTC USD 23.9 Intel|JPM USD 214.5 JPMorgan|KO USD 63.7 Coca-Cola
+MCD USD 297.1 McDonald's|META USD 571.3 Meta|MSFT USD 428.6 Microsoft|NESN CHF 86.4 Nestle|NFLX USD 742.9 Netflix
+NKE USD 79.2 Nike|NVDA USD 139.8 Nvidia|ORCL USD 172.6 Oracle|PFE USD 28.3 Pfizer|SAP EUR 214.9 SAP
+SHEL GBP 25.6 Shell|SIE EUR 186.7 Siemens|SONY USD 19.4 Sony|TM USD 176.1 Toyota|TSLA USD 244.3 Tesla
+V USD 289.5 Visa|VOW3 EUR 91.8 Volkswagen|WMT USD 81.2 Walmart
 """
 
 
@@ -74,7 +75,7 @@ def price_of(ticker: str, now: datetime) -> StockPrice:
     )
 
 
-def stock_tool(*, seconds: float, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Tool:
+def stock_tool(*, seconds: float, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Tool[..., object]:
     """The tool ``get_stock_price``.
 
     Args:

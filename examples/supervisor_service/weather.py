@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import date, timedelta
-from functools import partial
 from math import cos, pi
 from typing import Final
 from zlib import crc32
@@ -12,23 +11,25 @@ from pydantic import BaseModel
 
 from stagepost.agents import Tool, tool
 
-_SKIES: Final = ("clear sky", "sunny spells", "light clouds", "overcast", "light rain", "showers", "heavy rain")
+_DRY: Final = ("clear sky", "sunny spells", "light clouds", "overcast")
+_WET: Final = ("light rain", "showers", "heavy rain")
 
 # City, country, degrees in January, degrees in July, how often it rains (0 to 1).
 _CLIMATES: Final = """
 Amsterdam NL 4 18 .6|Athens GR 10 29 .2|Auckland NZ 20 11 .5|Bangkok TH 27 29 .5|Barcelona ES 10 25 .2
 Beijing CN -3 27 .3|Bergen NO 2 15 .9|Berlin DE 1 20 .4|Bern CH 0 19 .4|Bogota CO 14 14 .6|Boston US -1 23 .4
 Brussels BE 4 18 .5|Bucharest RO -1 24 .3|Budapest HU 0 22 .3|Buenos Aires AR 25 11 .3|Cairo EG 14 29 .05
-Cape Town ZA 21 13 .3|Chicago US -4 24 .4|Copenhagen DK 2 18 .4|Delhi IN 14 31 .3|Denver US 0 24 .2|Dubai AE 19 36 .05
-Dublin IE 5 15 .6|Edinburgh GB 4 15 .6|Frankfurt DE 2 20 .4|Geneva CH 2 21 .4|Hamburg DE 2 18 .5|Helsinki FI -4 18 .4
-Hong Kong HK 16 29 .5|Istanbul TR 6 24 .3|Jakarta ID 27 27 .6|Johannesburg ZA 20 11 .3|Kyiv UA -3 21 .4|Lagos NG 27 25 .5
-Lima PE 23 17 .1|Lisbon PT 12 23 .3|London GB 6 19 .5|Los Angeles US 14 22 .1|Madrid ES 6 26 .2|Manila PH 26 28 .6
-Melbourne AU 20 10 .4|Mexico City MX 14 17 .4|Miami US 20 29 .4|Milan IT 3 24 .3|Montreal CA -9 21 .4|Moscow RU -6 19 .4
-Mumbai IN 24 28 .6|Munich DE 0 19 .4|Nairobi KE 19 17 .3|New York US 1 25 .4|Oslo NO -4 17 .4|Paris FR 5 20 .4
-Prague CZ 0 19 .4|Reykjavik IS 1 12 .6|Rio de Janeiro BR 27 22 .4|Rome IT 8 25 .3|San Francisco US 11 16 .2
-Santiago CL 21 9 .2|Sao Paulo BR 23 17 .5|Seattle US 5 19 .5|Seoul KR -2 25 .4|Shanghai CN 5 29 .4|Singapore SG 27 28 .7
-Stockholm SE -2 18 .4|Sydney AU 23 13 .4|Tallinn EE -3 18 .4|Tokyo JP 5 26 .4|Toronto CA -4 22 .4|Vancouver CA 4 18 .6
-Venice IT 4 24 .3|Vienna AT 1 21 .4|Warsaw PL -2 19 .4|Washington US 3 26 .4|Zurich CH 1 19 .4
+Cape Town ZA 21 13 .3|Chicago US -4 24 .4|Copenhagen DK 2 18 .4|Delhi IN 14 31 .3|Denver US 0 24 .2
+Dubai AE 19 36 .05|Dublin IE 5 15 .6|Edinburgh GB 4 15 .6|Frankfurt DE 2 20 .4|Geneva CH 2 21 .4|Hamburg DE 2 18 .5
+Helsinki FI -4 18 .4|Hong Kong HK 16 29 .5|Istanbul TR 6 24 .3|Jakarta ID 27 27 .6|Johannesburg ZA 20 11 .3
+Kyiv UA -3 21 .4|Lagos NG 27 25 .5|Lima PE 23 17 .1|Lisbon PT 12 23 .3|London GB 6 19 .5|Los Angeles US 14 22 .1
+Madrid ES 6 26 .2|Manila PH 26 28 .6|Melbourne AU 20 10 .4|Mexico City MX 14 17 .4|Miami US 20 29 .4
+Milan IT 3 24 .3|Montreal CA -9 21 .4|Moscow RU -6 19 .4|Mumbai IN 24 28 .6|Munich DE 0 19 .4|Nairobi KE 19 17 .3
+New York US 1 25 .4|Oslo NO -4 17 .4|Paris FR 5 20 .4|Prague CZ 0 19 .4|Reykjavik IS 1 12 .6
+Rio de Janeiro BR 27 22 .4|Rome IT 8 25 .3|San Francisco US 11 16 .2|Santiago CL 21 9 .2|Sao Paulo BR 23 17 .5
+Seattle US 5 19 .5|Seoul KR -2 25 .4|Shanghai CN 5 29 .4|Singapore SG 27 28 .7|Stockholm SE -2 18 .4
+Sydney AU 23 13 .4|Tallinn EE -3 18 .4|Tokyo JP 5 26 .4|Toronto CA -4 22 .4|Vancouver CA 4 18 .6|Venice IT 4 24 .3
+Vienna AT 1 21 .4|Warsaw PL -2 19 .4|Washington US 3 26 .4|Zurich CH 1 19 .4
 """
 
 
@@ -92,7 +93,9 @@ def weather_of(city_name: str, country_code: str | None, today: date) -> Weather
     if climate is None:
         raise LookupError(f"there is no weather station in {city_name!r}")
     if country_code and country_code.strip().upper() != climate.country:
-        raise LookupError(f"there is no weather station in {city_name!r} of {country_code!r}, but one in {climate.country}")
+        raise LookupError(
+            f"there is no weather station in {city_name!r} of {country_code!r}, but one in {climate.country}"
+        )
     chance = _chances(climate.city, today)
     now, then = _outlook(climate, today), _outlook(climate, today + timedelta(days=1))
     return Weather(
@@ -106,7 +109,7 @@ def weather_of(city_name: str, country_code: str | None, today: date) -> Weather
     )
 
 
-def weather_tool(*, seconds: float, today: Callable[[], date] = date.today) -> Tool:
+def weather_tool(*, seconds: float, today: Callable[[], date] = date.today) -> Tool[..., object]:
     """The tool ``get_weather``.
 
     Args:
@@ -132,10 +135,12 @@ def _outlook(climate: _Climate, day: date) -> Outlook:
     chance = _chances(climate.city, day)
     wave = (1 + cos(2 * pi * (day.timetuple().tm_yday - 20) / 365)) / 2  # 1 in January, 0 in July
     degrees = climate.july + (climate.january - climate.july) * wave + chance[0] % 60 / 10 - 3
-    rainy = 4 + chance[1] % 3
-    sky = rainy if chance[1] % 100 < 100 * climate.rain else chance[1] % 4
-    condition = _SKIES[sky] if degrees > 0 or sky < 4 else "snow"
+    is_wet = chance[1] % 100 < 100 * climate.rain
+    skies = _WET if is_wet else _DRY
+    condition = "snow" if is_wet and degrees < 0 else skies[chance[1] % len(skies)]
     return Outlook(condition=condition, temperature_c=round(degrees, 1))
 
 
-_chances: Final = partial(lambda city, day: crc32(f"{city} {day}".encode()).to_bytes(4))
+def _chances(city: str, day: date) -> bytes:
+    """Four bytes that nobody can foresee, and that are the same for everybody."""
+    return crc32(f"{city} {day}".encode()).to_bytes(4)

@@ -8,12 +8,20 @@ from stagepost.service.supervisor import WorkerConfig
 
 PROMPTS: Final = MappingProxyType(
     {
-        "weather-worker": "Report the weather with get_weather: sky, °C, humidity, wind. Report tomorrow if it is asked for.",
-        "stock-worker": "Report prices with get_stock_price: company, ticker, price with currency, change since yesterday.",
-        "knowledge-worker": "Answer with what search_knowledge finds, and nothing else. Cite the titles of the articles that "
-        "you use, each in square brackets: [Calls in doubt]. If nothing is found, say so.",
-        "desk-worker": "Place orders with place_order and send reports with send_report. If an order has no number of "
-        "shares, ask the customer with ask_customer first. Tell what the tools report.",
+        "weather-worker": (
+            "Report the weather with get_weather: sky, °C, humidity, wind. Report tomorrow if it is asked for."
+        ),
+        "stock-worker": (
+            "Report prices with get_stock_price: company, ticker, price with currency, change since yesterday."
+        ),
+        "knowledge-worker": (
+            "Answer with what search_knowledge finds, and nothing else. Cite the titles of the articles that you use, "
+            "each in square brackets: [Calls in doubt]. If nothing is found, say so."
+        ),
+        "desk-worker": (
+            "Place orders with place_order and send reports with send_report. If an order has no number of shares, ask "
+            "the customer with ask_customer first. Tell what the tools report."
+        ),
     }
 )
 
@@ -28,23 +36,23 @@ def worker_configs(model: str) -> Sequence[WorkerConfig]:
         WorkerConfig(
             name="weather",
             model=model,
-            tool_name="get_weather",
+            tools=("get_weather",),
             prompt_name="weather-worker",
-            description="Send questions about the weather of cities here: now, and tomorrow. One city for each request.",
+            description="Send questions about the weather of a city here: now, and tomorrow. Ask once for each city.",
         ),
         WorkerConfig(
             name="stock",
             model=model,
-            tool_name="get_stock_price",
+            tools=("get_stock_price",),
             prompt_name="stock-worker",
             description="Send questions about prices of shares here, with the ticker if you know it.",
         ),
         WorkerConfig(
             name="knowledge",
             model=model,
-            tool_name="search_knowledge",
+            tools=("search_knowledge",),
             prompt_name="knowledge-worker",
-            description="Send questions about stagepost here: agents, workflows, crashes, approvals, streams and so on.",
+            description="Send questions about stagepost here: agents, workflows, crashes, approvals, streams and more.",
         ),
         WorkerConfig(
             name="desk",

@@ -105,7 +105,8 @@ def test_workers_are_seen_at_work_and_a_session_is_there_again(browser: Browser,
         expect(page.locator("button[type=submit]")).to_be_disabled()
         model.gate.set()
         said = answered(page)
-        assert "In Paris it is" in said and "Apple (AAPL) is at" in said and "[Calls in doubt]" in said
+        for part in ("In Paris it is", "Apple (AAPL) is at", "[Calls in doubt]"):
+            assert part in said
         expect(page.locator(".worker.done details:not([open])")).to_have_count(4)
         page.locator(".worker summary").first.press("Enter")  # by the keyboard
         expect(page.locator(".worker").first.locator(".said")).to_have_text(re.compile("In Paris it is"))

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
+from socket import create_server
 from uuid import uuid4
 
 import httpx
@@ -13,6 +14,7 @@ from tests._needs import need
 need("starlette", "jinja2", "limits", "sse_starlette")
 
 from supervisor_service import Options, chat_app  # noqa: E402  # the module is skipped without it
+from supervisor_service.__main__ import main  # noqa: E402
 from supervisor_service.knowledge import ARTICLES, Knowledge  # noqa: E402
 from supervisor_service.local.supervising import understood  # noqa: E402
 from supervisor_service.stocks import price_of  # noqa: E402
@@ -151,3 +153,10 @@ def test_a_price_has_a_company_and_a_currency() -> None:
     assert 200 < found.price < 260
     with pytest.raises(LookupError, match="ZZZZ"):
         price_of("zzzz", now)
+
+
+def test_whoever_takes_a_port_that_is_in_use_is_told_of_another(capsys: pytest.CaptureFixture[str]) -> None:
+    with create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert main(["--port", str(port)]) == 1
+    assert capsys.readouterr().err == f"Port {port} is in use. Choose another one: make serve PORT={port + 1}\n"

@@ -24,7 +24,9 @@ _WORDS: Final = re.compile(r"\S*\s*")
 
 
 class LocalModel(Model):
-    """Answers by rules. What it says depends on nothing but the request, so another process goes on with the same words.
+    """Answers by rules.
+
+    What it says depends on nothing but the request, so another process goes on with the same words.
 
     Args:
         thinking: Seconds before each answer.

@@ -24,6 +24,7 @@ from .understanding import (
 )
 
 MOST: Final = 6  # workers that are asked at once
+_FEW: Final = 4  # words: whoever says hello and more asks for something
 
 _ABILITIES: Final = (
     "I can look up the weather of a city or the price of a share, answer questions about stagepost, place an order for "
@@ -42,7 +43,7 @@ _SMALL_TALK: Final = {
 }
 _QUESTION: Final = re.compile(
     r"^(how|what|why|who|when|where|which|does|do|did|can|could|is|are|was|explain|tell|describe|define|will|should|may)\b",
-    re.I,
+    re.IGNORECASE,
 )
 
 
@@ -74,8 +75,8 @@ def understood(text: str, earlier: Sequence[str] = ()) -> list[Ask] | str:
         text: What the user says.
         earlier: What the user said before, the oldest first.
     """
-    small = next((said for words, said in _SMALL_TALK.items() if re.match(words, text.strip(), re.I)), None)
-    if small is not None and len(text.split()) < 5:
+    small = next((said for words, said in _SMALL_TALK.items() if re.match(words, text.strip(), re.IGNORECASE)), None)
+    if small is not None and len(text.split()) <= _FEW:
         return small
     asks: list[Ask] = []
     for clause in clauses(text):
@@ -92,7 +93,9 @@ def understood(text: str, earlier: Sequence[str] = ()) -> list[Ask] | str:
 def composed(reports: Sequence[ToolMessage]) -> str:
     """One answer of what the workers have reported."""
     good = [report.text.strip() for report in reports if not report.is_error]
-    bad = [f"One of my workers could not help this time. {report.text.strip()}" for report in reports if report.is_error]
+    bad = [
+        f"One of my workers could not help this time. {report.text.strip()}" for report in reports if report.is_error
+    ]
     if len(good) > 2 and all("\n" not in text for text in good):  # noqa: PLR2004  # a list reads better
         good = ["\n".join(f"- {text}" for text in good)]
     return "\n\n".join(dict.fromkeys([*good, *bad]))
@@ -130,7 +133,7 @@ def _ordered(order: Order, earlier: Sequence[str]) -> list[Ask]:
 
 def _places(clause: str, earlier: Sequence[str]) -> list[str]:
     """Cities that we do not know, or of which was spoken before."""
-    if not WEATHER.search(clause) and not re.match(r"(and |what about )?(for )?tomorrow", clause, re.I):
+    if not WEATHER.search(clause) and not re.match(r"(and |what about )?(for )?tomorrow", clause, re.IGNORECASE):
         return []
     unknown = unknown_place(clause)
     if unknown is not None:

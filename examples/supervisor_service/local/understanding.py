@@ -1,7 +1,7 @@
 """What a text is about: which cities, which shares, what the desk is to do. Pure functions, and no grammar."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -29,20 +29,23 @@ _NICKNAMES: Final = {
 _OTHER_NAMES: Final = {"alphabet": "GOOGL", "facebook": "META", "coke": "KO", "nestlé": "NESN", "vw": "VOW3"}
 
 WEATHER: Final = re.compile(
-    r"\b(weather|temperatures?|forecast|rain\w*|sun|sunny|snow\w*|wind\w*|hot|cold|warm|degrees|umbrella|outside)\b", re.I
+    r"\b(weather|temperatures?|forecast|rain\w*|sun|sunny|snow\w*|wind\w*|hot|cold|warm|degrees|umbrella|outside)\b",
+    re.IGNORECASE,
 )
-STOCK: Final = re.compile(r"\b(stocks?|shares?|prices?|ticker|trading|quotes?|market)\b", re.I)
-TOMORROW: Final = re.compile(r"\btomorrow\b", re.I)
-_PLACE: Final = re.compile(r"\b(?:in|at|for)\s+(?:the\s+)?(\w[\w'’-]*(?:\s+[A-Z][\w'’-]*)*)")
+STOCK: Final = re.compile(r"\b(stocks?|shares?|prices?|ticker|trading|quotes?|market)\b", re.IGNORECASE)
+TOMORROW: Final = re.compile(r"\btomorrow\b", re.IGNORECASE)
+_PLACE: Final = re.compile(r"\b(?:in|at|for)\s+(?:the\s+)?(\w[\w'-]*(?:\s+[A-Z][\w'-]*)*)")
 _TICKER: Final = re.compile(r"\b[A-Z]{2,5}\b")
-_ORDER: Final = re.compile(r"^(?:.*\b(?:to|please|you|and|i'd|we)\s+)?(buy|purchase|order|sell)\b", re.I)
-_REPORT: Final = re.compile(r"\b(?:send|e?mail|write)\b.*\b(?:reports?|mail|summary|note)\b|\be?mail\b.*@", re.I)
+_ORDER: Final = re.compile(r"^(?:.*\b(?:to|please|you|and|i'd|we)\s+)?(buy|purchase|order|sell)\b", re.IGNORECASE)
+_REPORT: Final = re.compile(
+    r"\b(?:send|e?mail|write)\b.*\b(?:reports?|mail|summary|note)\b|\be?mail\b.*@", re.IGNORECASE
+)
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_ABOUT: Final = re.compile(r"\b(?:about|on|of)\s+(.+?)(?:\s+to\s+\S+@\S+|\s+to\s+[A-Z]\w+)?[.?!]*$", re.I)
+_ABOUT: Final = re.compile(r"\b(?:about|on|of)\s+(.+?)(?:\s+to\s+\S+@\S+|\s+to\s+[A-Z]\w+)?[.?!]*$", re.IGNORECASE)
 _CLAUSES: Final = re.compile(
-    r"[?!;\n]+\s*|\.\s+|,?\s+(?:and|then|also)\s+(?=(?:how|what|why|who|when|where|does|do|can|is|are|send|buy|sell|order|"
-    r"mail|tell|then|explain)\b)",
-    re.I,
+    r"[?!;\n]+\s*|\.\s+|,?\s+(?:and|then|also)\s+(?=(?:how|what|why|who|when|where|does|do|can|is|are|send|buy|sell|"
+    r"order|mail|tell|then|explain)\b)",
+    re.IGNORECASE,
 )
 _SIDES: Final[Mapping[str, Literal["buy", "sell"]]] = {"buy": "buy", "purchase": "buy", "order": "buy", "sell": "sell"}
 
@@ -70,7 +73,7 @@ class Report:
     subject: str
 
 
-def last_words(messages: "list[ChatMessage] | tuple[ChatMessage, ...]") -> str:
+def last_words(messages: Sequence[ChatMessage]) -> str:
     """What the user has said last."""
     return next((message.text for message in reversed(messages) if isinstance(message, UserMessage)), "")
 

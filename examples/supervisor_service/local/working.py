@@ -11,7 +11,7 @@ from ..knowledge import terms
 from .understanding import TOMORROW, cities_in, last_words, shares_in, unknown_place, unknown_ticker
 
 _SENTENCES: Final = re.compile(r"(?<=[.!?]) +")
-_FAILS: Final = re.compile(r"bermuda triangle", re.I)
+_FAILS: Final = re.compile(r"bermuda triangle", re.IGNORECASE)
 _AT_LEAST: Final = 1 / 3  # of the words of a question, for an article to be about it
 
 
@@ -63,8 +63,8 @@ def _weather(result: ToolMessage, *, is_later: bool) -> str:
     if is_later:
         return f"In {city} we expect {then['condition']} and {then['temperature_c']} °C tomorrow."
     return (
-        f"In {city} it is {found['temperature_c']} °C now: {found['condition']}, {found['humidity_percent']} % humidity "
-        f"and wind at {found['wind_kmh']} km/h."
+        f"In {city} it is {found['temperature_c']} °C now: {found['condition']}, {found['humidity_percent']} % "
+        f"humidity and wind at {found['wind_kmh']} km/h."
     )
 
 
@@ -90,7 +90,7 @@ def _cited(hits: Sequence[dict[str, Any]], words: Sequence[str]) -> str:
     chosen = sorted({0, *ranked[:3]})
     answer = " ".join(sentences[place] for place in chosen)
     more = f' See also "{hits[1]["title"]}".' if len(hits) > 1 else ""
-    return f'{answer} [{best["title"]}]{more}'
+    return f"{answer} [{best['title']}]{more}"
 
 
 def _shared(text: str, words: Sequence[str]) -> set[str]:

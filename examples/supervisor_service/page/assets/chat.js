@@ -128,7 +128,8 @@ function add(message) {
 /** Send what a person has decided about something that a turn waits for. */
 async function decide(id, { settle, ...decision }) {
   if (!settle) return ask(`${waits}/${encodeURIComponent(id)}`, { method: "POST", body: decision });
-  const wait = (await ask(waits)).waits.find((each) => each.wait_id === id);
+  const run = encodeURIComponent(id.split("/")[0]);
+  const wait = (await ask(`${waits}?kind=effect&run=${run}`)).waits.find((each) => each.wait_id === id);
   if (!wait) throw new Error("Somebody has decided this already.");
   const body = { key: wait.name, place: wait.place, ...settle };
   return ask(`${runs}/${encodeURIComponent(wait.run_id)}/settle`, { method: "POST", body });
@@ -209,6 +210,8 @@ document.querySelectorAll("[data-try]").forEach((each) =>
 );
 let isAtEnd = true; // whoever has scrolled up stays there
 addEventListener("scroll", () => (isAtEnd = document.documentElement.scrollHeight - scrollY - innerHeight < 60), { passive: true });
-new ResizeObserver(() => isAtEnd && scrollTo({ top: document.documentElement.scrollHeight })).observe(log);
+new ResizeObserver(() => {
+  if (isAtEnd && log.childElementCount) scrollTo({ top: document.documentElement.scrollHeight });
+}).observe(log);
 addEventListener("popstate", begin);
 begin();

@@ -27,11 +27,20 @@ export function question(event, answer) {
     return isObject ? Object.fromEntries(values) : values[0]?.[1];
   };
   const asked = event.message || event.arguments?.question;
+  if (event.url) return elsewhere(event, asked);
   return form(
     { title: asked || `“${worded(event.tool)}” asks:`, about: asked ? "" : facts(event.about), fields, lock: answer },
     button("Answer", "", () => ({ answer: { kind: "answer", value: given() } })),
     button("Do not answer", "button-quiet", () => ({ answer: { kind: "refuse", reason: "the person does not want to answer" } }), true),
   );
+}
+
+/** Somebody has to go to a page of another service, which answers the question by itself. */
+function elsewhere(event, asked) {
+  const isPage = /^https?:/.test(event.url);
+  const link = element("a", { class: "button", target: "_blank", rel: "noopener", href: isPage ? event.url : null }, "Open the page");
+  const about = element("p", {}, `It leads to ${event.url}. Once you are done there, this goes on.`);
+  return element("section", { class: "asks" }, element("p", { class: "legend" }, asked || "A page has to be visited"), about, link);
 }
 
 /** Did this call take effect? The process ended while it was made. */

@@ -103,7 +103,7 @@ export class Turn {
     (card?.element ?? this.workers).append(made);
     card?.wait(true);
     this.tell("Waiting for you");
-    this.say(made.querySelector("legend").textContent);
+    this.say(made.querySelector("legend, .legend").textContent);
   }
 
   asked(id) {

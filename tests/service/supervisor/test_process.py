@@ -29,7 +29,12 @@ async def serving(listener: socket.socket, folder: Path) -> AsyncIterator[Any]:
     path = os.pathsep.join(str(ROOT / each) for each in FOLDERS)
     command = [sys.executable, "-m", "tests.service.supervisor._served", str(listener.fileno()), str(folder)]
     process = await anyio.open_process(
-        command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, pass_fds=[listener.fileno()], stdout=DEVNULL
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+        pass_fds=[listener.fileno()],
+        stdout=DEVNULL,
+        stderr=None,
     )
     try:
         yield process

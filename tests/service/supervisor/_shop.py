@@ -104,11 +104,16 @@ def supervisor(
 
 @asynccontextmanager
 async def opened(
-    agent: Agent[str], store: Any = None, *, limits: TurnLimits | None = None, workers: Sequence[WorkerConfig] = WORKERS
+    agent: Agent[str],
+    store: Any = None,
+    *,
+    limits: TurnLimits | None = None,
+    workers: Sequence[WorkerConfig] = WORKERS,
+    **options: Any,
 ) -> AsyncIterator[ChatSessions]:
     """The sessions of a supervisor."""
     store = store or MemoryStore()
-    async with store, Runner(store, workflows=[agent]) as runner:
+    async with store, Runner(store, workflows=[agent], **options) as runner:
         await runner.recover()
         async with ChatSessions(runner, agent, workers, limits=limits) as sessions:
             yield sessions

@@ -26,8 +26,9 @@ from tests.service.supervisor._shop import (
 from stagepost.agents import Agent, FunctionModel, ScriptedModel, call
 from stagepost.checkpoint import MemoryStore
 from stagepost.service import Key, RequestLimits, Scope
-from stagepost.service.supervisor import TurnLimits, create_supervisor_app
-from stagepost.workflows import Runner
+from stagepost.service.supervisor import ChatTurn, SessionBusy, TurnLimits, create_supervisor_app
+from stagepost.service.supervisor._sending import sent
+from stagepost.workflows import RunCancelled, RunConflict, Runner, RunnerStopped
 
 SECRET = "a-secret-of-the-supervisor"  # noqa: S105  # of this test
 
@@ -218,3 +219,62 @@ async def test_events_are_one_line_of_json_each() -> None:
     assert {line.partition(":")[0] for line in lines} <= {"event", "id", "data", ""}
     told = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
     assert "".join(each.get("content", "") for each in told) == "two\nlines\r\n€"
+
+
+async def test_a_client_that_has_gone_leaves_its_turn_to_the_grace() -> None:
+    gate, sent_back = Gate(FunctionModel(echo)), []
+    agent, session = supervisor(gate), new_session()
+    runner = Runner(MemoryStore(), workflows=[agent])
+    app = create_supervisor_app(runner, agent, WORKERS, turns=TurnLimits(grace=0.01))
+    body = [{"type": "http.request", "body": json.dumps({"message": "x", "session_id": session}).encode()}]
+
+    async def receive() -> Any:
+        if body:
+            return body.pop()
+        await gate.reached.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent_back.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/chat/complete",
+        "raw_path": b"/chat/complete",
+        "headers": headers,
+    }
+    scope |= {"query_string": b"", "client": ("127.0.0.1", 1), "server": ("localhost", 80), "scheme": "http"}
+    with anyio.fail_after(20):
+        async with app.router.lifespan_context(app):
+            await app({**scope, "http_version": "1.1"}, receive, send)
+            with pytest.raises(RunCancelled):
+                await (await runner.get(f"{session}-0")).result()
+            assert sent_back[0]["status"] == 204
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+                assert (await client.get(f"/chat/{session}")).json()["turns"][0]["status"] == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("error", "count"),
+    [(RunnerStopped("r"), 0), (SessionBusy("s"), 1), (RunConflict("r", "message"), 1)],
+    ids=["end", "busy", "conflict"],
+)
+async def test_what_goes_wrong_once_the_answer_has_begun_is_its_last_event(error: Exception, count: int) -> None:
+    @asynccontextmanager
+    async def failing() -> AsyncIterator[Any]:
+        raise error
+        yield
+
+    events = [event async for event in sent(ChatTurn("s", None, failing))]
+    assert len(events) == count
+    assert all(event.startswith(b"event: error\ndata: ") for event in events)
+
+
+async def test_a_session_shows_turns_that_have_failed() -> None:
+    async with serving(supervisor(ScriptedModel([]))) as client:
+        session = new_session()
+        await client.post("/chat/complete", json={"message": "x", "session_id": session})
+        (turn,) = (await client.get(f"/chat/{session}")).json()["turns"]
+    assert (turn["status"], turn["response"]) == ("failed", "")

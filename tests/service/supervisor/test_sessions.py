@@ -32,6 +32,7 @@ from stagepost.service.supervisor import (
     TurnLimits,
     response_of,
 )
+from stagepost.service.supervisor._keeper import Keeper
 
 SOON = TurnLimits(grace=0.02)
 
@@ -244,6 +245,59 @@ async def test_without_a_key_a_reader_resumes_the_last_turn() -> None:
         assert text_of(events[:3] + again) == text_of(events)
         assert len(await sessions.turns(session)) == 1
         assert await sessions.last(new_session()) is None
+
+
+async def test_a_turn_that_an_earlier_process_has_left_is_cancelled_if_nobody_comes_for_it(tmp_path: Path) -> None:
+    gate, session, kept = Gate(FunctionModel(echo)), new_session(), new_session()
+    agent = supervisor(ScriptedModel([call("ask_weather_agent", request="Miami?"), "Hot."]), weather=gate)
+    async with opened(agent, SqliteStore(tmp_path / "chats.db"), grace=0) as sessions:
+        await heard(sessions, "one", kept, key="k", until=lambda event: event.name == "worker_started")
+        await heard(sessions, "one", session, until=lambda event: event.name == "worker_started")
+    async with opened(agent, SqliteStore(tmp_path / "chats.db"), limits=SOON) as sessions:
+        assert await until_ended(sessions, session) is TaskStatus.CANCELLED
+        gate.opened.set()
+        assert text_of(await heard(sessions, "one", kept, key="k")) == "Hot."
+
+
+async def test_of_two_messages_at_once_one_is_refused_if_none_may_wait() -> None:
+    gate = Gate(FunctionModel(echo))
+    async with opened(supervisor(gate), limits=TurnLimits(waits=False)) as sessions:
+        session, refused = new_session(), []
+
+        async def say(text: str) -> None:
+            try:
+                await heard(sessions, text, session)
+            except SessionBusy as error:
+                refused.append(error.session_id)
+                if len(refused) == 2:
+                    gate.opened.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(say, "one")
+            group.start_soon(say, "two")
+            group.start_soon(say, "three")
+        assert refused == [session, session]
+
+
+async def test_what_goes_wrong_with_one_turn_does_not_stop_the_keeping_of_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    keeper, done = Keeper(anyio.current_time), anyio.Event()
+
+    async def fail() -> None:
+        raise OSError("the store is gone")
+
+    async def succeed() -> None:
+        done.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(keeper.run)
+        keeper.after(0.001, fail)
+        keeper.after(0.002, succeed)
+        with anyio.fail_after(20):
+            await done.wait()
+        group.cancel_scope.cancel()
+    assert "the store is gone" in caplog.text
 
 
 @pytest.mark.long

@@ -113,7 +113,7 @@ def converse(
         raise LabelRefused(f"{LABEL!r} is what converse() finds the conversation by: call yours something else")
     loop = known_loop(runner, agent)
     limit = loop.idle if isinstance(idle, _Unsaid) else seconds(idle, "idle")
-    return OpenConversation(runner, loop, conversation_id, limit, labels, trace)
+    return OpenConversation(runner, loop, conversation_id, limit, labels, trace=trace)
 
 
 class OpenConversation(Generic[OutputT_co]):
@@ -133,6 +133,7 @@ class OpenConversation(Generic[OutputT_co]):
         conversation_id: str,
         idle: float,
         labels: Mapping[str, str] | None,
+        *,
         trace: str | None,
     ) -> None:
         self.id = conversation_id

@@ -9,6 +9,7 @@ from stagepost.checkpoint import CheckpointError
 from stagepost.hub import get_logger
 from stagepost.workflows import RunnerStopped, RunNotHeld, WorkflowError
 
+from ._errors import SupervisorError
 from ._phrases import FAILED
 from ._turns import ChatTurn
 
@@ -25,7 +26,7 @@ async def sent(turn: ChatTurn) -> AsyncGenerator[bytes, None]:
                 yield event.to_sse()
         except (RunnerStopped, RunNotHeld):
             return
-        except (CheckpointError, WorkflowError) as error:
+        except (CheckpointError, SupervisorError, WorkflowError) as error:
             get_logger("supervisor").warning("turn_not_told", session_id=turn.session_id, error=type(error).__name__)
             data = {"message": FAILED, "seq": None, "call_id": None, "session_id": turn.session_id, "timestamp": None}
             yield b"event: error\ndata: " + to_json(data) + b"\n\n"

@@ -175,9 +175,14 @@ class ChatSessions:
                     return
 
     async def _is_busy(self, session_id: str) -> bool:
+        """Whether a session is answering, or about to."""
+        return self._lock(session_id).locked() or await self._has_open(session_id)
+
+    async def _has_open(self, session_id: str) -> bool:
+        """Whether a turn of a session is open."""
         labels = {LABEL: session_id}
         page = await self._runner.runs.list(labels=labels, workflow=self._agent.name, status=_OPEN, limit=1)
-        return bool(page.items) or self._lock(session_id).locked()
+        return bool(page.items)
 
     @asynccontextmanager
     async def _started(self, request: ChatRequest, how: Resumption) -> AsyncIterator[TaskStream[Any]]:
@@ -186,7 +191,7 @@ class ChatSessions:
         key = how.key or (f"{_DETACHED}{self._runner.clock()}" if how.detach else None)
         talk = converse(self._runner, self._agent, id=session_id, idle=None, trace=session_id)
         lock = self._lock(session_id)
-        await lock.acquire()
+        await self._acquire(lock, session_id)
         try:
             known = None if how.key is None else await self._with_key(session_id, how.key)
             if known is not None:
@@ -194,6 +199,8 @@ class ChatSessions:
                 async with self._joined(known, None) as stream:
                     yield stream
                 return
+            if not self._limits.waits and await self._has_open(session_id):
+                raise SessionBusy(session_id)
             await talk.__aenter__()
             async with talk.stream(request.message, key=key, whole_results=True) as stream:
                 lock.release()
@@ -203,6 +210,20 @@ class ChatSessions:
         finally:
             if lock.statistics().owner == anyio.get_current_task():
                 lock.release()
+
+    async def _acquire(self, lock: anyio.Lock, session_id: str) -> None:
+        """Wait until no other message of a session is about to begin.
+
+        Raises:
+            SessionBusy: One is, and the session does not let others wait.
+        """
+        if self._limits.waits:
+            await lock.acquire()
+            return
+        try:
+            lock.acquire_nowait()
+        except anyio.WouldBlock:
+            raise SessionBusy(session_id) from None
 
     @asynccontextmanager
     async def _joined(self, turn_id: str, progress: TurnProgress | None) -> AsyncIterator[TaskStream[Any]]:

@@ -8,6 +8,7 @@ from time import perf_counter, process_time
 from types import CodeType, FunctionType
 
 import anyio
+from benchmarks.hub.embedding import embedding
 from benchmarks.hub.scenarios import SCENARIOS, Note, ratio, take_turns
 from benchmarks.hub.sides import Ping, echo, open_hub, open_hub_with_filtered_log
 
@@ -93,7 +94,8 @@ def figures(rounds: int, scale: float, note: Note) -> list[str]:
         f"| registering an agent, handler new | {new * 1e6:.1f} µs | ≤ 30 µs |",
         f"| time per agent with {10 * agents:,} ÷ with {agents:,} | {many / seen:.2f} | 1: linear |",
         f"| memory of an agent before its first message | {registered / 1024:.2f} KB | ≤ 2 KB |",
-        f"| memory of an agent that rests after it, with the task of its worker | {rested / 1024:.2f} KB | |",
+        f"| memory of an agent that rests after it, on average of {agents:,} | {rested / 1024:.2f} KB | ≤ 2 KB |",
         f"| idle hub with {agents:,} agents that have all worked | {share:.2%} of a core | < 1 % |",
         f"| one way with a `LogObserver` that filters all ÷ without | {log:.2f} | ≤ 1.1 |",
+        *embedding(scale),
     ]

@@ -81,10 +81,10 @@ class Scenario:
 
 
 SCENARIOS: Final = (
-    Scenario("one way", one_way, 40_000, 1.5, 28),
-    Scenario("request", request, 10_000, 1.5, 10),
+    Scenario("one way", one_way, 40_000, 1.45, 28),
+    Scenario("request", request, 10_000, 1.35, 10),
     Scenario("request, 100 clients", clients, 20_000, 1.6, 19),
-    Scenario("publish to 100, per delivery", publish, 50_000, 1.2, 27),
+    Scenario("publish to 100, per delivery", publish, 50_000, 1.3, 27),
     Scenario("fan-in from 100", fan_in, 40_000, 1.5, 29),
 )
 PEER_SHARE: Final = 0.1  # of the count: it takes that much longer

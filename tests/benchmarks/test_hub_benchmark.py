@@ -28,4 +28,5 @@ def test_the_report_has_a_row_for_each_scenario_and_figure() -> None:
     for scenario in SCENARIOS:
         assert f"| {scenario.name} |" in text
     assert text.count("| registering an agent") == 2
+    assert text.count("| request by a portal") == text.count("| delivery to an agent without a worker") == 1
     assert ("is not installed" in text) == (find_spec("autogen_core") is None)

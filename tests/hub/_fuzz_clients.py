@@ -85,6 +85,8 @@ async def _deed(world: World, deed: Deed) -> None:
             await world.dismiss(deed.agent, drain=deed.kind == "dismiss")
         case "drain":
             await world.drain(deed.timeout)
+        case "later" | "every":
+            await world.plan(deed.agent, often=deed.kind == "every")
         case _:
             _deed_at_once(world, deed)
 
@@ -97,6 +99,11 @@ def _deed_at_once(world: World, deed: Deed) -> None:
             world.hub.subscribe(deed.agent, "jobs.b")
         case "unsubscribe":
             world.hub.unsubscribe(deed.agent, "jobs.b")
+        case "stop_timers":
+            for timer in world.timers:
+                timer.cancel()
+        case "describe":
+            world.hub.describe().mermaid()
         case "cancel" if world.scopes:
             world.scopes.pop(len(world.scopes) // 2).cancel()
         case "thread":

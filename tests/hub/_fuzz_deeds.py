@@ -203,6 +203,48 @@ async def _thread(here: Here) -> None:
     here.world.call_from_thread(here.task.target)
 
 
+def _planned(here: Here) -> Job:
+    record = here.world.note("plan", here.agent, here.task.target, parent=here.job.serial)
+    return Job(record.serial, here.task.next or Task())
+
+
+async def _later(here: Here) -> None:
+    if here.context is not None:
+        here.world.timers.append(await here.context.send_later(here.task.target, _planned(here), after=PAUSE))
+
+
+async def _every(here: Here) -> None:
+    if here.context is not None:
+        here.world.timers.append(await here.context.every(PAUSE, here.task.target, _planned(here), jitter=PAUSE))
+
+
+def _spawning(work: Callable[[Here], Coroutine[Any, Any, object]]) -> Deed:
+    async def deed(here: Here) -> None:
+        if here.context is not None:
+            here.context.spawn(_owned, here.world, here.agent, work, here)
+
+    return deed
+
+
+async def _owned(world: "World", agent: str, work: Callable[[Here], Coroutine[Any, Any, object]], here: Here) -> None:
+    """A task that an agent owns: afterwards it must not run when its agent has left."""
+    key = agent, world.generation[agent]
+    world.running[key] += 1
+    try:
+        await work(here)
+    finally:
+        world.running[key] -= 1
+
+
+async def _work_on(here: Here) -> None:
+    await here.call("send")
+    await here.world.released.wait()
+
+
+async def _dismiss_itself(here: Here) -> None:
+    await here.world.contained("unregister in a task", lambda: here.world.dismiss(here.agent, drain=True, inside=True))
+
+
 async def _return(here: Here) -> None:
     return
 
@@ -248,6 +290,12 @@ DEEDS: Final[dict[str, Deed]] = {
     "subscribe": _subscribe,
     "listen": _listen,
     "thread": _thread,
+    "later": _later,
+    "every": _every,
+    "spawn": _spawning(_work_on),
+    "spawn_raise": _spawning(_raising(lambda: Odd("raised in a task"))),
+    "spawn_dismiss": _spawning(_dismiss_itself),
+    "spawn_drain": _spawning(_drain),
 }
 
 

@@ -112,7 +112,7 @@ def in_order(world: "World") -> None:
         for recipient, serial in world.starts:
             record = world.records[serial]
             direct = record.verb in ("publish", "broadcast") or record.target == agent
-            if recipient == agent and direct and record.sender is not None and record.verb != "forward":
+            if recipient == agent and direct and record.sender is not None and record.verb not in ("forward", "plan"):
                 seen[record.sender, record.priority].append(record)
         for records in seen.values():
             for earlier, later in pairwise(records):
@@ -145,6 +145,11 @@ def listeners_got_all(world: "World") -> None:
             assert len(reader.got) + reader.dropped == told[reader.id]
 
 
+def timers_ended(world: "World") -> None:
+    """No timer is active when its hub has ended."""
+    assert not [timer for timer in world.timers if timer.is_active]
+
+
 def events_in_order(world: "World") -> None:
     """A hub opens and closes once, and no message moves afterwards; each is accepted, started, ended, in this order."""
     names = world.recorder.names
@@ -172,5 +177,6 @@ LAWS: Final[tuple[Callable[["World"], None], ...]] = (
     in_order,
     cancelled_for_a_reason,
     listeners_got_all,
+    timers_ended,
     events_in_order,
 )

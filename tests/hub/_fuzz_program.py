@@ -22,7 +22,8 @@ CANCELS = ("cancel_self", "cancel_self_wait", "await_cancelled", "failing_group"
 LEAKS = ("leak_scope", "leak_deadline", "leak_group", "leak_timeout")
 CALLS = ("tell", "ask", "tell_hub", "ask_hub", "publish", "broadcast", "forward", "forward_same", "forward_twice")
 RULES = ("dismiss", "abandon", "drain", "enrol", "subscribe", "listen", "thread")
-HOWS = (*ENDS, *RAISES, *RESISTS, *CANCELS, *LEAKS, *CALLS, *CALLS, *RULES)
+PLANS = ("later", "every", "spawn", "spawn_raise", "spawn_dismiss", "spawn_drain")
+HOWS = (*ENDS, *RAISES, *RESISTS, *CANCELS, *LEAKS, *CALLS, *CALLS, *RULES, *PLANS)
 FORMS = ("function", "function", "plain", "message", "sync", "object", "class", "class", "hooks", "hooks", "factory")
 HOOKS = ("ok", "ok", "ok", "raise", "exit", "sleep", "wait", "stubborn", "await_cancelled", "cancel_self", "ask",
          "leak_scope", "dismiss")  # fmt: skip
@@ -118,6 +119,7 @@ class Program(Brief):
     plan: tuple[Call | Deed | Listen, ...] = ()
     ending: Literal["roll call", "at once", "error", "cancelled"] = "roll call"
     grace: float = 0.05
+    resting: int | None = None
     checked: bool = False
     middleware: bool = False
 
@@ -193,7 +195,7 @@ _deeds = st.builds(
     Deed,
     kind=_some(
         *("pause", "pause", "turn", "dismiss", "abandon", "enrol", "enrol", "subscribe", "unsubscribe"),
-        *("cancel", "cancel", "thread", "idle"),
+        *("cancel", "cancel", "thread", "idle", "later", "every", "stop_timers", "describe"),
     ),
     agent=_agents,
     timeout=st.sampled_from([0.0, 0.003, 0.02, 0.1]),
@@ -222,6 +224,7 @@ def programs(size: int = 25) -> st.SearchStrategy[Program]:
         plan=plans,
         ending=_some("roll call", "roll call", "roll call", "at once", "error", "cancelled"),
         grace=st.sampled_from([0.05, 0.0, 1.0]),
+        resting=st.sampled_from([None, 1, 2]),
         checked=st.booleans(),
         middleware=st.booleans(),
     )

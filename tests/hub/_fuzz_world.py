@@ -31,6 +31,7 @@ from stagepost.hub import (
     Priority,
     Proceed,
     Restart,
+    Timer,
 )
 
 PROMPT = 0.2
@@ -77,6 +78,7 @@ class World:
     leaving: set[str] = field(default_factory=set)
     readers: list[Reader] = field(default_factory=list)
     scopes: list[CancelScope] = field(default_factory=list)
+    timers: list[Timer] = field(default_factory=list)
     stopping: bool = False
     draining_inside: int = 0
     dismissing: int = 0
@@ -89,6 +91,7 @@ class World:
         self.hub = Hub(
             observer=self.recorder,
             grace=program.grace,
+            resting=program.resting,
             dead_letters=0,
             check_payloads=program.checked,
             middleware=middleware,
@@ -180,6 +183,16 @@ class World:
         runs = {agent for (agent, _), number in self.running.items() if number} - set(report.stuck)
         if not inside and not self.draining_inside and runs:
             self.surprise(f"drain has returned and a handler runs that is not stuck {sorted(runs)}")
+
+    # -- plans
+
+    async def plan(self, agent: str, *, often: bool) -> None:
+        """Plan a message, or many, from outside."""
+        record = self.note("plan", None, agent)
+        job = Job(record.serial, Task())
+        self.payloads.append(weakref.ref(job))
+        hub = self.hub
+        self.timers.append(await (hub.every(0.004, agent, job) if often else hub.send_later(agent, job, after=0.004)))
 
     # -- calls
 

@@ -17,6 +17,8 @@ class Clockless:
     ("options", "named"),
     [
         ({"dead_letters": -1}, "dead_letters"),
+        ({"resting": 0}, "resting"),
+        ({"resting": 1.5}, "resting"),
         ({"dead_letters": 1.5}, "dead_letters"),
         ({"dead_letters": None}, "dead_letters"),
         ({"dead_letters": True}, "dead_letters"),

@@ -169,7 +169,7 @@ async def test_p4_nothing_is_left_of_messages_that_have_ended() -> None:
             assert hub._engine is not None
             assert not endpoint._mailbox.queue
             assert not any(hub._engine.deadlines._buckets.values())
-            assert all(worker.current is None for worker in endpoint._workers.staff)
+            assert all(worker.current is None for worker in endpoint.workers.staff)
 
 
 async def test_p5_a_failing_and_a_stuck_agent_harm_nobody() -> None:

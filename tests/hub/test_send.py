@@ -156,7 +156,7 @@ async def test_a_handler_without_concurrency_limit_starts_for_each_message() -> 
             await until(lambda: len(gate.seen) == 50)
             gate.opened.set()
             await idle(hub)
-            await until(lambda: len(hub._directory.endpoints()[0]._workers.staff) <= 9)
+            await until(lambda: len(hub._directory.endpoints()[0].workers.staff) <= 9)
             await hub.send("gate", Ping(50))
     assert sorted(gate.seen) == list(range(51))
 
@@ -189,7 +189,7 @@ async def test_a_message_stays_that_got_room_before_its_sender_was_cancelled(any
             await until(lambda: hub.metrics().blocked == 1)
             (endpoint,) = hub._directory.endpoints()
             endpoint._mailbox.queue.popleft()
-            endpoint._workers.admit()
+            endpoint.workers.admit()
             sending.cancel()
             await until(sending.done)
             assert hub.metrics().depths == {"gate": 1}

@@ -55,6 +55,31 @@ def test_topics_looked_up_are_remembered_within_bounds() -> None:
     assert len(index._matches) <= 1024
 
 
+@pytest.mark.parametrize(
+    ("pattern", "dropped"),
+    [
+        ("a.*", {"a.b", "a.c"}),
+        ("a.>", {"a.b", "a.c", "a.b.c"}),
+        (">", {"a.b", "a.c", "a.b.c", "ab.c", "b"}),
+        ("*", {"b"}),
+        ("*.c", {"a.c", "ab.c"}),
+        ("a.*.c", {"a.b.c"}),
+        ("a.b", {"a.b"}),
+        ("x.>", set()),
+        ("a.*.x", set()),
+    ],
+)
+def test_a_change_of_a_pattern_forgets_the_topics_that_it_covers_and_no_others(pattern: str, dropped: set[str]) -> None:
+    index: Topics[str] = Topics()
+    topics = {"a.b", "a.c", "a.b.c", "ab.c", "b"}
+    for change in (index.add, index.discard):
+        for topic in topics:
+            index.match(topic)
+        change(pattern, "x")
+        assert set(index._matches) == topics - dropped
+        assert index._kept == sum(map(len, index._matches.values()))
+
+
 @pytest.mark.parametrize("pattern", ["a", "a.b", "*", ">", "a.*.c", "*.*", "a.>", "orders.42.paid-now", "ä.b"])
 def test_patterns_may_have_wildcards(pattern: str) -> None:
     assert check_pattern(pattern) == pattern

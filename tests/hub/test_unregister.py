@@ -66,7 +66,7 @@ async def test_an_idle_agent_leaves_with_its_workers() -> None:
             await hub.request("echo", Ping())
             endpoint = hub._directory.endpoints()[0]
             await hub.unregister("echo")
-            assert not endpoint._workers.staff
+            assert not endpoint.workers.staff
             assert recorder.names.count("AgentUnregistered") == 1
 
 

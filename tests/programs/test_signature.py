@@ -135,7 +135,7 @@ def test_models_become_signatures_with_their_descriptions() -> None:
     assert signature.params[1].description == "as on the invoice"
     schema = TypeAdapter(signature.input_type).json_schema()
     assert schema["properties"]["name"]["description"] == "as on the invoice"
-    assert Signature.of(list[int] | None, params=signature.input_type).params[1].description == "as on the invoice"
+    assert Signature.of(None | list[int], params=signature.input_type).params[1].description == "as on the invoice"
 
 
 class Looping(BaseModel):
@@ -274,7 +274,8 @@ def test_a_correction_tells_what_was_expected_and_what_came() -> None:
 
 
 def test_a_signature_of_models_writes_keywords_as_texts() -> None:
-    adapter = TypeAdapter(Signature.parse("{tag :keyword}").output_type)
+    made = Signature.parse("{tag :keyword}").output_type
+    adapter = TypeAdapter(made)
     assert adapter.dump_json(adapter.validate_json('{"tag": "a"}')) == b'{"tag":"a"}'
 
 

@@ -17,6 +17,7 @@ from stagepost.checkpoint import (  # noqa: E402  # after the check of what they
     Frame,
     Item,
     ItemStatus,
+    Page,
     RunInfo,
     RunStatus,
     SentSignal,
@@ -30,7 +31,7 @@ from stagepost.service._cli._listing import _run_lines, wait_lines  # noqa: E402
 from stagepost.service._cli._screen import Screen  # noqa: E402
 from stagepost.service._cli._showing import _lines  # noqa: E402
 from stagepost.service._verbs._changes import Look, changes  # noqa: E402
-from stagepost.service._wire._made import run_shown  # noqa: E402
+from stagepost.service._wire._made import run_page, run_shown  # noqa: E402
 from stagepost.service._wire._run import RunShown  # noqa: E402
 from stagepost.service._wire._runs import DamagedRun, RunPage  # noqa: E402
 from stagepost.service._wire._waits import WaitRow  # noqa: E402
@@ -160,3 +161,9 @@ def test_runs_and_waits_say_what_hinders_them() -> None:
     )  # fmt: skip
     lines = [line.plain for line in wait_lines([wait], screen)]
     assert lines[2:] == ["  the last answer was dropped: no number", "  blocked: no place"]
+
+
+def test_a_list_has_the_beginning_of_a_long_error() -> None:
+    page = run_page(Page([info(error="x" * 5_000), info(error="short")]))
+    assert [len(row.error or "") for row in page.runs] == [1_000, 5]
+    assert (page.runs[0].error or "").endswith("x…")

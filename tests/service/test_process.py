@@ -160,3 +160,21 @@ def test_colours_are_for_terminals(file: Path) -> None:
         assert "\x1b[31mfailed\x1b[0m" in person.read_until("digest-1")
     with terminal("runs", "ls", "-f", file, NO_COLOR="1") as person:
         assert "\x1b[31m" not in person.read_until("digest-1")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    for arguments in (["schema"], ["doctor"]):
+        with open("/dev/full", "w") as full:  # noqa: PTH123  # a device
+            found = subprocess.run(
+                [*COMMAND, *arguments],
+                env=ENVIRONMENT,
+                cwd=tmp_path,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+                timeout=LONG,
+            )
+        assert found.returncode == 74
+        assert "the output cannot be written: No space left on device" in found.stderr

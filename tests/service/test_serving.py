@@ -4,11 +4,13 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from starlette.applications import Starlette
@@ -16,10 +18,13 @@ from tests._needs import need
 from tests.service.conftest import Command
 from tests.service.test_process import COMMAND, ENVIRONMENT, LONG
 
+from stagepost import service
 from stagepost.checkpoint import SqliteStore, StoreFile
 from stagepost.service import Key, create_app
 from stagepost.service._cli._serving import Service, application, is_asgi
 from stagepost.service._http._settings import ServiceSettings
+from stagepost.service._serving._listening import address_of, listening
+from stagepost.service._serving._server import serve
 from stagepost.workflows import Runner
 
 need("uvicorn", "starlette")
@@ -79,6 +84,32 @@ def test_a_service_ends_with_open_streams_when_it_is_told_to(file: Path, command
                 assert process.wait(LONG) == -signal.SIGTERM
                 list(lines)  # it ends, and is no error
     assert StoreFile.at(file).owner is None
+
+
+@pytest.mark.parametrize("is_broken", [False, True], ids=["well", "broken"])
+async def test_a_signal_ends_it_and_then_has_its_usual_effect(
+    is_broken: bool,  # noqa: FBT001  # a table
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    seen: list[int] = []
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        if is_broken:
+            raise RuntimeError("at the end")
+
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: seen.append(number))
+    try:
+        with listening("127.0.0.1", 0) as bound, anyio.fail_after(LONG):
+            assert address_of(bound) == f"http://127.0.0.1:{bound.getsockname()[1]}"
+            end = partial(signal.raise_signal, signal.SIGTERM)
+            await serve(Starlette(lifespan=lifespan), ServiceSettings(), bound, end)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert seen == [signal.SIGTERM]
+    assert ("at the end" in caplog.text) is is_broken
 
 
 @pytest.mark.parametrize(
@@ -153,3 +184,24 @@ def test_help_imports_no_web_library() -> None:
     )
     found = subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, check=True, capture_output=True, text=True)
     assert found.stdout == "[]\n"
+
+
+def test_without_the_extra_it_is_said_what_to_install(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delitem(sys.modules, "stagepost.service._cli._serving", raising=False)
+    monkeypatch.setitem(sys.modules, "stagepost.service._serving._server", None)
+    monkeypatch.setattr("stagepost.service._extras._PACKAGES", {"stagepost.service._serving._server"})
+    found = command("serve", FLOWS, "--file", tmp_path / "runs.db")
+    assert found.exit_code == 2
+    assert "stagepost serve needs" in found.stderr
+    assert "[serve]" in found.stderr
+
+
+def test_a_module_that_is_broken_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "stagepost.service._http._app", None)
+    with pytest.raises(ModuleNotFoundError, match="_app"):
+        service.__getattr__("create_app")
+    with pytest.raises(AttributeError, match="has no attribute 'create'"):
+        service.__getattr__("create")
+    assert "create_app" in dir(service)

@@ -318,6 +318,26 @@ async def test_a_cursor_of_another_run_is_refused(store: Store) -> None:
             await all_parts(runner.stream("nobody knows"))
 
 
+async def test_whether_a_reader_has_heard_all_of_a_run(store: Store) -> None:
+    async with running(store, work := logged()) as runner:
+        await (await runner.start(work, GIVEN, run_id="r", keep=Keep.ALL)).result()
+        parts = await all_parts(runner.stream("r", after="1"))
+        heard = [await runner.heard_all("r", part.cursor) for part in parts]
+        assert heard == [False] * (len(parts) - 1) + [True]
+        assert not await runner.heard_all("r", None)
+        assert not await runner.heard_all("r", "4!9")  # of an end that is not the last one
+        for cursor in ("17", "x"):
+            with pytest.raises(CursorRefused, match="run 'r'"):
+                await runner.heard_all("r", cursor)
+        with pytest.raises(RunNotFound):
+            await runner.heard_all("nobody", None)
+
+
+async def test_a_runner_tells_which_workflows_it_knows(store: Store) -> None:
+    async with running(store, work := logged()) as runner:
+        assert runner.workflows == (work,)
+
+
 async def test_whatever_a_step_tells_has_a_form_for_json(anyio_backend: str) -> None:
     class Odd:
         __slots__ = ()

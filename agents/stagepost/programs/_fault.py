@@ -1,6 +1,6 @@
 """What ends a program early; nothing of this module leaves ``stagepost.programs``."""
 
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 
 class Fault(Exception):
@@ -47,6 +47,6 @@ TYPE: Final = "type_error"
 ARITY: Final = "arity_error"
 
 
-def refused(text: str, place: int | None = None, hint: str | None = None) -> NoReturn:
-    """Refuse the program before it runs."""
-    raise Fault("analysis_error", text, hint, place)
+def refused(text: str, place: int | None = None, hint: str | None = None) -> Fault:
+    """The error of a program that is refused before it runs."""
+    return Fault("analysis_error", text, hint, place)

@@ -35,7 +35,7 @@ class Limits:
     memory: int | None = 10 * _MEGABYTE
     steps: int | None = 10_000_000
     loops: int | None = 1_000
-    depth: int = 600
+    depth: int = 700
     calls: int | None = None
     source: int = 100_000
     nesting: int = 64

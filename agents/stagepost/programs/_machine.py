@@ -44,8 +44,8 @@ class Machine:
     """Counts what a program uses, and ends it at its limits."""
 
     __slots__ = (
-        "_active", "_clock", "_room", "_since", "_spent", "branch", "depth", "fuel", "host", "limits", "loops", "max_depth",
-        "named", "world",
+        "_active", "_clock", "_room", "_since", "_spent", "branch", "depth", "fuel", "host", "limits", "loops",
+        "max_depth", "world",
     )  # fmt: skip
 
     def __init__(self, limits: Limits, host: Host, world: Any, clock: Callable[[], float]) -> None:
@@ -70,6 +70,11 @@ class Machine:
         self.fuel -= 1
         if self.fuel < 0:
             self.refuel()
+
+    def copying(self) -> None:
+        """Count a collection that is copied."""
+        self.charge(100)
+        self.tick()
 
     def spend(self, steps: int) -> None:
         """Count so many steps; no more than a thousand in one go, or other tasks wait."""

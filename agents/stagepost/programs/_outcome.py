@@ -68,8 +68,8 @@ class Outcome:
     """What a program gave, and what it did.
 
     Attributes:
-        value: Of the last form, or of ``return``; None if it failed. Lists, dictionaries, frozen sets, texts, numbers and
-            `Keyword`; `show` prints it, `plain` makes JSON of it.
+        value: Of the last form, or of ``return``; None if it failed. Lists, dictionaries, frozen sets, texts,
+            numbers and `Keyword`; `show` prints it, `plain` makes JSON of it.
         prints: What ``println`` printed, by call.
         memory: What ``def`` has kept, for the next program; unchanged if this one failed.
         calls: Of tools, in order, those of parallel branches in the order of the branches.

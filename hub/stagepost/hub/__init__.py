@@ -34,6 +34,7 @@ from ._events import (
     ReplyLate,
     SubscriptionAdded,
     SubscriptionRemoved,
+    TaskCrashed,
 )
 from ._facts import FactError
 from ._guards import CancelCounter, TaskGuard, TaskState, new_guard
@@ -50,13 +51,15 @@ from ._middleware import Middleware, Proceed
 from ._names import check_name
 from ._observer import Event, Level, NullObserver, Observer
 from ._observers import LogObserver, MultiObserver
+from ._owned import OwnedTask
 from ._portal import Portal
 from ._queued import Queued
 from ._report import Delivery
 from ._sending import Outgoing, SendOn, Sends
 from ._stopping import StopReport, Unfinished
 from ._supervision import Restart, Supervision
-from ._topology import AgentDescription, Topology
+from ._timers import Timer
+from ._topology import AgentDescription, TimerDescription, Topology
 from ._traceback import traceback_text
 from ._wake import Clock
 from .errors import (
@@ -157,6 +160,7 @@ __all__ = [
     "Observer",
     "Outgoing",
     "Overflow",
+    "OwnedTask",
     "PayloadChanged",
     "Portal",
     "Priority",
@@ -175,8 +179,11 @@ __all__ = [
     "SubscriptionAdded",
     "SubscriptionRemoved",
     "Supervision",
+    "TaskCrashed",
     "TaskGuard",
     "TaskState",
+    "Timer",
+    "TimerDescription",
     "Topology",
     "UnexpectedReply",
     "Unfinished",

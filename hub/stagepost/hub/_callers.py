@@ -12,7 +12,7 @@ from ._running import running
 
 
 class Hook(Protocol):
-    """The lifecycle of an agent, whose hooks run."""
+    """The lifecycle of an agent, whose hooks run, or a task that the agent owns."""
 
     @property
     def agent(self) -> str:
@@ -24,7 +24,7 @@ class Hook(Protocol):
 
     @property
     def in_hook(self) -> bool:
-        """Whether one of its hooks is running."""
+        """Whether one of its hooks, or the task, is running."""
 
 
 class Workload(Protocol):
@@ -50,10 +50,13 @@ set_hook: Final = _hook.set
 
 
 def caller_on(engine: object) -> Caller | None:
-    """The message whose handler, or the lifecycle whose hook, runs this code or started the task that does.
+    """The message whose handler, the lifecycle whose hook, or the owned task that runs this code or started its task.
 
-    None if that handler or hook has ended, and for code outside the hub.
+    None if that handler, hook or task has ended, and for code outside the hub.
     """
+    hook = _hook.get()
+    if hook is not None and hook.in_hook and hook.hub_engine is engine:
+        return hook
     envelope = running()
     if (
         envelope is not None
@@ -62,8 +65,7 @@ def caller_on(engine: object) -> Caller | None:
         and envelope.worker.engine is engine
     ):
         return envelope
-    hook = _hook.get()
-    return hook if hook is not None and hook.in_hook and hook.hub_engine is engine else None
+    return None
 
 
 class Callers:

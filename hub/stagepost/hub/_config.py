@@ -57,6 +57,7 @@ class HubConfig(FileConfig):
         observers: Names of observers in a `Registry`.
         grace: Seconds to finish queued messages when the hub is left; None for no limit.
         dead_letters: How many dead letters are kept, 0 for none.
+        resting: How many agents keep an idle task; None for all.
         check_payloads: Detect changed payloads; for tests.
     """
 
@@ -64,4 +65,5 @@ class HubConfig(FileConfig):
     observers: tuple[str, ...] = ()
     grace: float | None = Field(default=10.0, ge=0, allow_inf_nan=False)
     dead_letters: int = Field(default=100, ge=0)
+    resting: int | None = Field(default=1000, ge=1)
     check_payloads: bool = False

@@ -1,18 +1,22 @@
 """A handler's context: its message, and sending as its agent."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, TypeVarTuple, Unpack, cast, overload
 
+from ._directory import Registration
 from ._envelope import Envelope
 from ._expect import expected
 from ._limits import TIMEOUT, Duration
 from ._message import Message, MessageType, Priority
 from ._origin import Origin, origin_within
+from ._owned import OwnedTask
 from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Router, terms_of
 from ._sending import Stamped
+from ._timers import Timer
 from ._topics import check_topic
 
 if TYPE_CHECKING:
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 
 HubT = TypeVar("HubT")
 ReplyT = TypeVar("ReplyT")
+
+ArgumentsT = TypeVarTuple("ArgumentsT")
 
 _SAME: Final = object()
 
@@ -193,6 +199,88 @@ class ActingContext(Generic[HubT]):
                 return await sending(again, payload, headers, type=MessageType.BROADCAST, sender=self.agent)
             terms = terms_of(headers, priority)
             return await self._publisher.publish(payload, self._origin(), terms, timeout=timeout, ttl=ttl)
+
+    async def send_later(
+        self,
+        recipient: str,
+        payload: object,
+        *,
+        after: Duration | None = None,
+        at: datetime | None = None,
+        ttl: Duration | None = None,
+        headers: Mapping[str, str] | None = None,
+        priority: Priority = Priority.NORMAL,
+    ) -> Timer:
+        """Plan a one-way message as this agent, perhaps to itself; see `Hub.send_later`. It ends with this agent, too.
+
+        Raises:
+            AgentStopped: This agent or the recipient is leaving.
+        """
+        async with self._router.time_slice:
+            sending = self._router.sending
+            if sending is not None and type(headers) is not Stamped:
+                again: Callable[..., Any] = partial(
+                    self.send_later, recipient, payload, after=after, at=at, ttl=ttl, priority=priority
+                )
+                timer: Timer = await sending(
+                    again, payload, headers, type=MessageType.NOTIFICATION, recipient=recipient, sender=self.agent
+                )
+                return timer
+            owner, terms = self._owner("send_later"), terms_of(headers, priority)
+            return self._router.agenda.later(recipient, payload, self._origin(), terms, after, at, ttl, owner)
+
+    async def every(
+        self,
+        interval: Duration,
+        recipient: str,
+        payload: object,
+        *,
+        first: Duration | None = None,
+        jitter: Duration = 0,
+        ttl: Duration | None = None,
+        headers: Mapping[str, str] | None = None,
+        priority: Priority = Priority.NORMAL,
+    ) -> Timer:
+        """Plan a one-way message at regular intervals as this agent; see `Hub.every`. It ends with this agent, too.
+
+        Raises:
+            AgentStopped: This agent or the recipient is leaving.
+        """
+        async with self._router.time_slice:
+            sending = self._router.sending
+            if sending is not None and type(headers) is not Stamped:
+                again: Callable[..., Any] = partial(
+                    self.every, interval, recipient, payload, first=first, jitter=jitter, ttl=ttl, priority=priority
+                )
+                timer: Timer = await sending(
+                    again, payload, headers, type=MessageType.NOTIFICATION, recipient=recipient, sender=self.agent
+                )
+                return timer
+            owner, terms = self._owner("every"), terms_of(headers, priority)
+            return self._router.agenda.every(
+                interval, recipient, payload, self._origin(), terms, first, jitter, ttl, owner
+            )
+
+    def spawn(
+        self,
+        function: Callable[[Unpack[ArgumentsT]], Coroutine[Any, Any, object]],
+        *arguments: *ArgumentsT,
+        name: str | None = None,
+    ) -> OwnedTask:
+        """Start a task that this agent owns, and that goes on when this message was handled; see `Hub.spawn`.
+
+        It may use this context: what it sends has this message as its cause and belongs to the same trace.
+
+        Raises:
+            AgentStopped: This agent is leaving.
+            HubStopped: The hub has stopped.
+            WrongThread: The hub was entered in another thread or event loop.
+        """
+        return self._router.agenda.spawn(self._owner("spawn"), function, arguments, name)
+
+    def _owner(self, call: str) -> Registration:
+        self._router.check_here(call)
+        return self._router.agenda.owner(self.agent, self.envelope.recipient)
 
     async def forward(self, recipient: str, payload: object = _SAME) -> None:
         """Forward this message to another agent; for a request, also the obligation to answer it.

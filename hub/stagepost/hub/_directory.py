@@ -11,7 +11,7 @@ from stagepost._dataclasses import dataclass
 from ._blueprint import Blueprint
 from ._emitter import Emitter
 from ._endpoint import Endpoint, Overflow
-from ._engine import Engine
+from ._engine import Engine, Planned
 from ._events import AgentRegistered, AgentUnregistered, SubscriptionAdded, SubscriptionRemoved
 from ._handlers import Handlers
 from ._listener import Listener
@@ -59,9 +59,10 @@ class Registration:
         endpoint: Its endpoint, once it had a message.
         patterns: Its subscriptions.
         refused: How many sends and requests were refused.
+        timers: The timers that end with it, if it ever had one: those that send to it, or that it has planned.
     """
 
-    __slots__ = ("blueprint", "endpoint", "handlers", "id", "options", "patterns", "refused")
+    __slots__ = ("blueprint", "endpoint", "handlers", "id", "options", "patterns", "refused", "timers")
 
     def __init__(self, agent: str, handlers: Handlers, options: Options, blueprint: Blueprint | None = None) -> None:
         self.id = agent
@@ -71,6 +72,7 @@ class Registration:
         self.patterns: dict[str, None] = {}
         self.endpoint: Endpoint | None = None
         self.refused = 0
+        self.timers: dict[Planned, None] | None = None
 
     def metrics(self) -> Callable[[], AgentMetrics]:
         """Take a snapshot of the counts; the result builds the value from it."""
@@ -156,7 +158,7 @@ class Directory:
         """
         registration = self.member(agent)
         del self.agents[agent]
-        for _ in self.unsubscribe_all(registration):
+        for _ in self.release(registration):
             pass
         self._leaving[agent] = registration
         return registration
@@ -181,8 +183,11 @@ class Directory:
         del subscriber.patterns[topic]
         self._emitter.emit(SubscriptionRemoved(hub=self._hub, subscriber=subscriber_id, topic=topic))
 
-    def unsubscribe_all(self, registration: Registration) -> Iterator[None]:
-        """End the subscriptions of an agent, one per step."""
+    def release(self, registration: Registration) -> Iterator[None]:
+        """End the timers and the subscriptions of an agent, one per step."""
+        for timer in tuple(registration.timers or ()):
+            timer.end()
+            yield
         for topic in tuple(registration.patterns):
             self.unsubscribe(registration.id, registration, topic)
             yield

@@ -39,19 +39,20 @@ class Endpoint:
         is_left: Whether it was closed and its last worker has gone.
         bell: Rings when something changes that may let it end.
         tally: The counts of its messages.
+        workers: The tasks that handle its messages, and those that the agent owns.
     """
 
     __slots__ = (
         "_engine",
         "_mailbox",
         "_on_left",
-        "_workers",
         "bell",
         "detach",
         "id",
         "is_left",
         "overflow",
         "tally",
+        "workers",
     )
 
     def __init__(
@@ -64,13 +65,13 @@ class Endpoint:
         self._engine = engine
         self.tally = Tally()
         self._mailbox = Mailbox(mailbox, engine.account)
-        self._workers = Workers(agent, concurrency, self._mailbox, engine, self._note_left, tally=self.tally)
-        self.bell = self._workers.bell
+        self.workers = workers = Workers(agent, concurrency, self._mailbox, engine, self._note_left, tally=self.tally)
+        self.bell = workers.bell
         self._on_left: Callable[[], None] | None = None
 
     def supervise(self, supervision: Supervision, blueprint: Blueprint | None) -> None:
         """Set what happens on a failure, and create a lifecycle if the agent's instance has to be started."""
-        workers = self._workers
+        workers = self.workers
         if blueprint is not None:
             plan = supervision if isinstance(supervision, Restart) else None
             workers.lifecycle = Lifecycle(self.id, blueprint, plan, workers, self._engine)
@@ -82,19 +83,19 @@ class Endpoint:
         elif supervision == "escalate":
             workers.on_failure = self._escalate
 
-    def _terminate(self, failure: BaseException, _: Envelope) -> None:
+    def _terminate(self, failure: BaseException, _: Envelope | None) -> None:
         self._engine.terminate(self.id, failure, AgentStopped)
 
-    def _escalate(self, failure: BaseException, envelope: Envelope) -> None:
+    def _escalate(self, failure: BaseException, envelope: Envelope | None) -> None:
         self._engine.emit(AgentTerminated(hub=self._engine.hub, agent=self.id, error=class_name(type(failure))))
         if isinstance(failure, cancellation()):  # the task that entered the hub would take it for its own cancellation
-            failure = HandlerFailed(self.id, envelope.handler.name, failure)
+            failure = HandlerFailed(self.id, "a task" if envelope is None else envelope.handler.name, failure)
         self._engine.end(failure)
 
     @property
     def closing(self) -> bool:
         """Whether it takes no more messages."""
-        return self._workers.closing
+        return self.workers.closing
 
     @property
     def depth(self) -> int:
@@ -108,7 +109,7 @@ class Endpoint:
 
     def metrics(self, refused: int) -> Callable[[], AgentMetrics]:
         """Take a snapshot of counts and state; the result builds the value from it."""
-        began = self._workers.began()
+        began = self.workers.began()
         return partial(
             self.tally.copy().read,
             refused=refused,
@@ -120,20 +121,15 @@ class Endpoint:
 
     def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Envelope]:
         """The envelopes being handled, except those to spare."""
-        return self._workers.handling(spared)
+        return self.workers.handling(spared)
 
     def waiting(self) -> list[Envelope]:
         """The envelopes that are queued, or wait for room."""
         return [*self._mailbox.queue, *self._mailbox.blocked]
 
-    @property
-    def all_busy(self) -> bool:
-        """Whether another message would have to wait for a handler that runs now."""
-        return self._workers.all_busy
-
     def is_stuck(self, held: AbstractSet[object]) -> bool:
         """Whether nothing queued can start before one of the given handlers or hooks ends."""
-        return self._workers.is_stuck(held)
+        return self.workers.is_stuck(held)
 
     def accept(self, envelope: Envelope) -> bool:
         """Take a message if there is room."""
@@ -147,7 +143,7 @@ class Endpoint:
             account.accepted += 1
         else:
             return False
-        workers = self._workers
+        workers = self.workers
         if workers.resting or workers.vacancies:
             workers.call()
         return True
@@ -176,6 +172,12 @@ class Endpoint:
             DeliveryError: There was no room in time; raised by the returned awaitable.
         """
         return self._wait(envelope, self._queue_up(envelope), self._engine.stamps.clock() + timeout)
+
+    def line_up_alone(self, envelope: Envelope, timeout: float, waiter: Waiter) -> None:
+        """Let a message wait for room that nobody waits for; `waiter` is told when the wait is over."""
+        envelope.waiter = waiter
+        self._mailbox.line_up(envelope)
+        self._begin_wait(envelope, self._engine.stamps.clock() + timeout)
 
     def ask(self, envelope: Envelope) -> Waiter:
         """Deliver a request; its sender awaits the result until the envelope has its reply or an error.
@@ -283,13 +285,13 @@ class Endpoint:
 
     def _remove(self, envelope: Envelope) -> None:
         self._mailbox.remove(envelope)
-        self._workers.admit()
+        self.workers.admit()
         self._engine.account.notify()
 
     def close(self, on_left: Callable[[], None] | None = None) -> None:
         """Let the workers end once everything here is handled; the last one calls back."""
         self._on_left = on_left or self._on_left
-        self._workers.close()
+        self.workers.close()
 
     def interrupt(
         self, spared: AbstractSet[object] = NOBODY, refusal: Callable[[str], DeliveryError] | None = None
@@ -299,8 +301,8 @@ class Endpoint:
         Returns:
             The handled messages, each as its handler is cancelled. Others may run in between.
         """
-        self._workers.halt()
-        for envelope in self._workers.interrupt(spared):
+        self.workers.halt()
+        for envelope in self.workers.interrupt(spared):
             if refusal is not None:
                 envelope.refuse(refusal(self.id))
             yield envelope
@@ -337,7 +339,9 @@ class Endpoint:
     def _has_only(self, held: AbstractSet[object]) -> bool:
         if not held or self.handling(held) or (self._mailbox.queue and not self.is_stuck(held)):
             return False
-        return bool(self.handling()) or self._workers.lifecycle in held
+        workers = self.workers
+        workers.end_tasks(held)  # nothing is left that they could be needed for
+        return not workers.has_tasks(held) and bool(workers.owned or self.handling() or workers.lifecycle in held)
 
     def _note_left(self) -> None:
         if not self.is_left and self._on_left is not None:

@@ -23,6 +23,7 @@ from ._stamps import Stamps
 from ._time_slice import TimeSlice
 from ._undisturbed import undisturbed
 from ._wake import Backend
+from ._warm import Warm
 from .errors import DeliveryError, WrongThread
 
 
@@ -38,6 +39,24 @@ class Owner(Protocol):
 
     def terminate(self, agent: str, failure: BaseException, refusal: Callable[[str], DeliveryError], /) -> None:
         """Remove a failed agent from the hub at once, and refuse those who wait for it."""
+
+
+class Planned(Protocol):
+    """A timer, as its agents see it; see `Timer`."""
+
+    recipient: str
+    owner: str | None
+    payload: str
+    every: float | None
+    fired: int
+    skipped: int
+
+    @property
+    def next_at(self) -> float | None:
+        """When it sends the next message."""
+
+    def end(self) -> None:
+        """End it."""
 
 
 class Engine:
@@ -57,6 +76,9 @@ class Engine:
         thread: The thread in which the hub may be called.
         is_here: Whether this is the hub's event loop.
         time_slice: Lets other tasks run now and then.
+        timers: All timers that are active.
+        owned: How many tasks run that agents own.
+        warm: The agents that keep idle workers.
         undisturbed: Runs something in a task of the hub even if somebody cancels the task; see there.
     """
 
@@ -77,13 +99,16 @@ class Engine:
         "new_envelope",
         "new_waiter",
         "onion",
+        "owned",
         "owner",
         "sending",
         "stamps",
         "terminate",
         "thread",
         "time_slice",
+        "timers",
         "undisturbed",
+        "warm",
     )
 
     def __init__(
@@ -100,6 +125,7 @@ class Engine:
         new_envelope: type[Envelope],
         find_workload: FindWorkload,
         time_slice: TimeSlice,
+        warm: Warm,
     ) -> None:
         self.owner = owner
         self.hub = owner.name
@@ -115,6 +141,9 @@ class Engine:
         self.onion = onion
         self.sending = sending
         self.listeners = 0
+        self.timers: dict[Planned, None] = {}
+        self.owned = 0
+        self.warm = warm
         self.time_slice = time_slice
         self.emit: Callable[[Event], None] = emitter.emit
         self.stamps = Stamps(backend.clock)

@@ -95,6 +95,9 @@ class Recipient(Protocol):
     def withdraw(self, envelope: "Envelope", /) -> None:
         """The sender of an envelope no longer waits."""
 
+    def arm(self, envelope: "Envelope", /) -> None:
+        """Let an envelope expire when its deadline passes."""
+
 
 class Occupant(Protocol):
     """The worker that handles an envelope, as the envelope sees it."""

@@ -101,6 +101,23 @@ class AgentStartFailed(HubEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCrashed(HubEvent):
+    """A task that an agent owns raised; the log has the error.
+
+    Attributes:
+        agent: The agent's id.
+        task: The task's name.
+        error: The name of the error's class.
+    """
+
+    level: ClassVar[Level] = "error"
+
+    agent: str
+    task: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTerminated(HubEvent):
     """A failed agent was removed from the hub, or has ended the hub, as its supervision says.
 

@@ -20,7 +20,7 @@ from ._emitter import Emitter
 from ._engine import Engine
 from ._envelope import Envelope
 from ._events import AgentTerminated, HubClosed, HubOpened
-from ._limits import Duration, seconds
+from ._limits import Duration, count, seconds
 from ._listening import Listening
 from ._masks import Masks
 from ._membership import Membership
@@ -29,6 +29,7 @@ from ._middleware import Middleware, Onion
 from ._names import check_name
 from ._observer import Observer
 from ._outbox import Outbox
+from ._planning import Planning
 from ._portal import Portal
 from ._publisher import Publisher
 from ._router import Router
@@ -38,6 +39,7 @@ from ._stopping import StopReport, abort, drain, end_tasks, terminate
 from ._time_slice import TimeSlice
 from ._topology import Topology, describe
 from ._wake import Clock, current_backend
+from ._warm import WARM_KEPT, Warm
 from .errors import AgentStopped, DeliveryError, HubReentered
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ _GRACE: Final = 10.0
 _DEAD_LETTERS: Final = 100
 
 
-class Hub(Membership, Outbox, Listening, Starting):
+class Hub(Membership, Outbox, Listening, Planning, Starting):
     """Routes typed messages between agents in this process.
 
     Use it as an async context manager, once: it owns the tasks that handle messages, and none of them outlives it.
@@ -63,6 +65,9 @@ class Hub(Membership, Outbox, Listening, Starting):
             has a method `sending` is also around everything that is sent; see `Sends`.
         grace: How long leaving may take to finish queued messages; None for no limit.
         dead_letters: How many dead letters are kept, 0 for none.
+        resting: How many agents keep an idle task between their messages; None for all. Beyond it, those that have
+            rested longest give theirs up: that saves most of the memory of an agent, and makes its next message some
+            ten times as expensive.
         check_payloads: Fail messages whose payload was changed after it was sent; for tests.
         clock: A replacement for the event loop's clock; for tests.
 
@@ -79,6 +84,7 @@ class Hub(Membership, Outbox, Listening, Starting):
         middleware: Sequence[Middleware["Context"]] = (),
         grace: Duration | None = _GRACE,
         dead_letters: int = _DEAD_LETTERS,
+        resting: int | None = WARM_KEPT,
         check_payloads: bool = False,
         clock: Clock | None = None,
     ) -> None:
@@ -93,6 +99,7 @@ class Hub(Membership, Outbox, Listening, Starting):
         self._sending = sending_layers(self._name, layers)
         self._envelopes = CheckedEnvelope if check_payloads else Envelope
         self._dead_letters = check_number("dead_letters", dead_letters)
+        self._resting = count("resting", resting)
         self._clock = None if clock is None else check_clock(clock)
         self._time_slice = TimeSlice()
         self._owner: Owner | None = None
@@ -119,6 +126,7 @@ class Hub(Membership, Outbox, Listening, Starting):
             observer=(registry or Registry()).observer(*config.observers),
             grace=config.grace,
             dead_letters=config.dead_letters,
+            resting=config.resting,
             check_payloads=config.check_payloads,
         )
 
@@ -224,6 +232,7 @@ class Hub(Membership, Outbox, Listening, Starting):
             new_envelope=self._envelopes,
             find_workload=self._directory.endpoint_of,
             time_slice=self._time_slice,
+            warm=Warm(self._resting),
         )
         await tasks.__aenter__()  # what is entered has to be left: whatever may fail was done before
         self._tasks, self._engine = tasks, engine

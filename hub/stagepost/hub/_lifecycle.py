@@ -44,6 +44,12 @@ class Crew(Protocol):
     def handling(self) -> list[Envelope]:
         """The envelopes being handled."""
 
+    def end_tasks(self) -> None:
+        """Cancel the tasks that the agent owns."""
+
+    def has_tasks(self) -> bool:
+        """Whether tasks run that the agent owns."""
+
 
 class Lifecycle:
     """Runs an agent's hooks; its workers pause while no instance is ready.
@@ -104,12 +110,16 @@ class Lifecycle:
         self._crew.pause()
         self._engine.spawn(self._run, f"stagepost lifecycle of {self.agent}")
 
-    def restart(self, failure: BaseException, envelope: Envelope) -> None:
-        """Make a new instance after a failure, unless the failed instance has been replaced already."""
+    def restart(self, failure: BaseException, envelope: Envelope | None) -> None:
+        """Make a new instance after a failure, unless the failed instance has been replaced already.
+
+        The tasks of the failed instance end. The failure of one of them has no envelope.
+        """
         if any(envelope in envelopes for envelopes in self._retiring):
             return
         self._failure = failure
         self._crew.pause()
+        self._crew.end_tasks()
         self.look()
 
     def interrupt(self) -> None:
@@ -158,7 +168,7 @@ class Lifecycle:
             )
         self._crew.proceed()
         await self._until(lambda: self._ending or self._failure is not None)
-        await self._sleep(_TAKEOVER, lambda: not self._crew.handling())
+        await self._sleep(_TAKEOVER, lambda: not (self._crew.handling() or self._crew.has_tasks()))
         await self._part_with(self._blueprint.instance)
 
     async def _start(self) -> bool:
@@ -169,6 +179,7 @@ class Lifecycle:
             await self._until(lambda: self._ending)
         elif outcome.failure is not None:
             self._failure, self._refusal = outcome.failure, partial(AgentNotStarted, cause=outcome.failure)
+            self._crew.end_tasks()
             engine.log.error("agent did not start", hub=engine.hub, agent=self.agent, exc_info=outcome.failure)
             engine.emit(AgentStartFailed(hub=engine.hub, agent=self.agent, error=class_name(type(outcome.failure))))
         else:

@@ -5,6 +5,7 @@ from threading import get_ident
 from typing import Any, Final
 
 from ._account import Refusal
+from ._agenda import Agenda
 from ._arguments import check_priority, check_text
 from ._callers import caller_on
 from ._containment import class_name
@@ -40,13 +41,18 @@ _NOTIFICATION: Final = MessageType.NOTIFICATION
 
 
 class Router:
-    """Delivers messages from senders to endpoints."""
+    """Delivers messages from senders to endpoints.
 
-    __slots__ = ("_directory", "_engine")
+    Attributes:
+        agenda: What agents plan.
+    """
+
+    __slots__ = ("_directory", "_engine", "agenda")
 
     def __init__(self, directory: Directory, engine: Engine) -> None:
         self._directory = directory
         self._engine = engine
+        self.agenda = Agenda(directory, engine)
 
     @property
     def stamps(self) -> Stamps:
@@ -62,6 +68,14 @@ class Router:
     def time_slice(self) -> TimeSlice:
         """Lets other tasks run now and then."""
         return self._engine.time_slice
+
+    def check_here(self, call: str) -> None:
+        """Refuse a call from another thread or event loop.
+
+        Raises:
+            WrongThread: It is such a call.
+        """
+        self._engine.check_here(call)
 
     def origin(self, sender: str | None, trace: str | None, cause: Cause | None, *, asks: bool = False) -> Origin:
         """The origin of a message that code sends without a context: the message being handled, if any."""
@@ -141,7 +155,7 @@ class Router:
             envelope.deadline = due = sent + patience
             if origin is not OUTSIDE:
                 envelope.deadline = due = min(due, origin.deadline)
-                if due > sent and recipient in origin.trail.chain and endpoint.all_busy:
+                if due > sent and recipient in origin.trail.chain and endpoint.workers.all_busy:
                     raise RequestCycle(recipient, origin.trail.chain)
             if due <= sent:
                 raise RequestTimeout(recipient, max(0.0, due - sent), "start")
@@ -168,7 +182,7 @@ class Router:
         try:
             successor, endpoint = self._address(recipient, payload, type_, origin, envelope.terms)
             if type_ is _REQUEST:
-                if recipient in trail.chain and envelope.waiter is not None and endpoint.all_busy:
+                if recipient in trail.chain and envelope.waiter is not None and endpoint.workers.all_busy:
                     raise RequestCycle(recipient, trail.chain)
                 endpoint.take_over(envelope, successor)
                 return None

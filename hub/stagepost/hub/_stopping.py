@@ -15,10 +15,11 @@ from ._callers import NOBODY, Caller, caller_on
 from ._containment import class_name
 from ._directory import Directory, Phase
 from ._endpoint import Endpoint
-from ._engine import Engine
+from ._engine import Engine, Planned
 from ._envelope import Envelope, EnvelopeState
 from ._events import DeadReason
 from ._guards import cancellation
+from ._owned import OwnedTask
 from ._time_slice import TimeSlice
 from .errors import AgentStopped, DeliveryError, HubStopped
 
@@ -55,7 +56,7 @@ class StopReport:
     Attributes:
         hub: The hub's name.
         unfinished: The messages that were cancelled, discarded or refused when the time was up.
-        stuck: Agents with a handler that ignores its cancellation.
+        stuck: Agents with a handler, or a task of their own, that ignores its cancellation.
     """
 
     hub: str
@@ -79,16 +80,16 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
     """
     registration = directory.member(agent)
     if engine is not None:
-        await _finish(directory.unsubscribe_all(registration), engine.time_slice)
+        await _finish(directory.release(registration), engine.time_slice)
     if directory.member(agent) is not registration:
         raise AgentStopped(agent)  # somebody else was faster, and the id was reused meanwhile
     endpoint = directory.take_out(agent).endpoint
     if endpoint is None or engine is None:
         directory.remove(agent)
         return
-    endpoint.close(lambda: directory.remove(agent))
     callers, caller = engine.callers, caller_on(engine)
     with callers.waiting(caller, endpoint.bell):
+        endpoint.close(lambda: directory.remove(agent))
         drained = False
         try:
             with move_on_after(grace if drain else 0):
@@ -138,7 +139,7 @@ async def drain(directory: Directory, engine: Engine, timeout: float) -> StopRep
             await bell.until(is_quiet)
         unfinished = await abort(directory, engine, callers.held(caller))
         with move_on_after(_PATIENCE):
-            await bell.until(is_quiet)
+            await bell.until(lambda: is_quiet() and engine.owned <= _held_tasks(callers.held(caller)))
         stuck = await _stuck(directory, engine, callers.held(caller))
     if stuck:
         engine.log.error("handlers ignore that they were cancelled", hub=engine.hub, agents=stuck)
@@ -157,12 +158,17 @@ def _held_in_flight(directory: Directory, held: AbstractSet[Caller]) -> int:
     )
 
 
+def _held_tasks(held: AbstractSet[Caller]) -> int:
+    """How many of the given ones are tasks that agents own."""
+    return sum(isinstance(caller, OwnedTask) for caller in held)
+
+
 async def _stuck(directory: Directory, engine: Engine, spared: AbstractSet[Caller]) -> tuple[str, ...]:
-    """The agents with handlers that still run, once for each handler."""
+    """The agents with handlers that still run, once for each handler, or with tasks of their own."""
     stuck: list[str] = []
     for endpoint in directory.endpoints():
         await engine.time_slice.take_shielded()
-        stuck += [endpoint.id for _ in endpoint.handling(spared)]
+        stuck += [endpoint.id for _ in endpoint.handling(spared)] or [endpoint.id] * endpoint.workers.has_tasks(spared)
     return tuple(stuck)
 
 
@@ -177,9 +183,17 @@ async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller
     directory.enter(Phase.CLOSED)
     for listener in directory.listeners:
         listener.close()
+    await _finish(_end_all(tuple(engine.timers)), engine.time_slice)
     unfinished: dict[Stage, list[Unfinished]] = {"running": [], "queued": [], "blocked": []}
     await _finish(_end_messages(directory.endpoints(), engine, spared, unfinished), engine.time_slice)
     return tuple(chain.from_iterable(unfinished.values()))
+
+
+def _end_all(timers: Sequence[Planned]) -> Iterator[None]:
+    """End timers, one per step."""
+    for timer in timers:
+        timer.end()
+        yield
 
 
 def _end_messages(

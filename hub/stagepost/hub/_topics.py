@@ -1,6 +1,7 @@
 """Topics and their subscribers: words separated by dots, with wildcards as in NATS."""
 
 import re
+from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from .errors import InvalidTopic
@@ -12,6 +13,8 @@ _REST: Final = ">"
 _LONGEST: Final = 255
 _MATCHES_KEPT: Final = 1024
 _SUBSCRIBERS_KEPT: Final = 100_000  # in all matches together
+
+_WILDCARDS: Final = {_ONE: r"[^.]+", _REST: ".+"}
 
 _is_topic = re.compile(r"[^\s.*>]+(\.[^\s.*>]+)*").fullmatch
 _is_pattern = re.compile(r"(([^\s.*>]+|\*)\.)*([^\s.*>]+|\*|>)").fullmatch
@@ -39,6 +42,17 @@ def check_pattern(pattern: object) -> str:
     return pattern
 
 
+def _fixed_start(pattern: str) -> str:
+    """What comes before the first wildcard: most topics are told apart by it."""
+    return pattern[: min(place for place in (pattern.find(_ONE), pattern.find(_REST)) if place >= 0)]
+
+
+def _expression(pattern: str) -> Callable[[str], object]:
+    """A function that tells whether a pattern with wildcards covers a topic."""
+    words = [_WILDCARDS.get(word) or re.escape(word) for word in pattern.split(".")]
+    return re.compile(r"\.".join(words), re.DOTALL).fullmatch
+
+
 class _Node(Generic[SubscriberT]):
     """A node in the tree of patterns: the next words, and the subscribers to exactly this pattern."""
 
@@ -50,7 +64,10 @@ class _Node(Generic[SubscriberT]):
 
 
 class Topics(Generic[SubscriberT]):
-    """All subscriptions. Subscribers of a topic are cached until one of its subscriptions changes."""
+    """All subscriptions. Subscribers of a topic are cached until one of its subscriptions changes.
+
+    The cache is bounded by the topics and by the subscribers that it holds; the oldest topics leave it first.
+    """
 
     __slots__ = ("_kept", "_matches", "_root")
 
@@ -98,18 +115,23 @@ class Topics(Generic[SubscriberT]):
         return found
 
     def _keep(self, topic: str, found: tuple[SubscriberT, ...]) -> None:
-        if len(self._matches) >= _MATCHES_KEPT or self._kept >= _SUBSCRIBERS_KEPT:
-            self._forget(_REST)
         self._matches[topic] = found
         self._kept += len(found)
+        while len(self._matches) > 1 and (len(self._matches) > _MATCHES_KEPT or self._kept > _SUBSCRIBERS_KEPT):
+            self._drop(next(iter(self._matches)))
 
     def _forget(self, pattern: str) -> None:
-        """Drop cached matches that a change of a pattern may affect."""
+        """Drop the cached matches that a change of a pattern affects, and no others."""
         if _ONE in pattern or _REST in pattern:
-            self._matches.clear()
-            self._kept = 0
-        else:
-            self._kept -= len(self._matches.pop(pattern, ()))
+            start = _fixed_start(pattern)
+            if alike := [topic for topic in self._matches if topic.startswith(start)]:
+                for topic in filter(_expression(pattern), alike):
+                    self._drop(topic)
+        elif pattern in self._matches:
+            self._drop(pattern)
+
+    def _drop(self, topic: str) -> None:
+        self._kept -= len(self._matches.pop(topic))
 
     def _find(self, words: list[str]) -> tuple[SubscriberT, ...]:
         found: dict[SubscriberT, None] = {}

@@ -10,6 +10,27 @@ from ._supervision import Supervision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimerDescription:
+    """A message that is to be sent later.
+
+    Attributes:
+        payload: The name of the payload's class.
+        next_at: When it is sent next, in Unix seconds.
+        every: The seconds between two messages; None for a single one.
+        owner: The agent that has planned it, if one did.
+        fired: How many messages were sent.
+        skipped: How many were left out.
+    """
+
+    payload: str
+    next_at: float
+    every: float | None
+    owner: str | None
+    fired: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDescription:
     """An agent as it was registered.
 
@@ -22,6 +43,8 @@ class AgentDescription:
         overflow: What a full mailbox does.
         supervision: What happens when it fails.
         detach: Whether handlers continue when the requester no longer waits.
+        timers: What is to be sent to it later, the next one first.
+        tasks: The names of the tasks that it owns.
     """
 
     id: str
@@ -32,6 +55,8 @@ class AgentDescription:
     overflow: Overflow
     supervision: Supervision
     detach: bool
+    timers: tuple[TimerDescription, ...] = ()
+    tasks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +112,26 @@ def _agent(registration: Registration) -> AgentDescription:
         overflow=options.overflow,
         supervision=options.supervision,
         detach=options.detach,
+        timers=_timers(registration),
+        tasks=() if registration.endpoint is None else registration.endpoint.workers.tasks(),
     )
+
+
+def _timers(registration: Registration) -> tuple[TimerDescription, ...]:
+    timers = [timer for timer in registration.timers or () if timer.recipient == registration.id]
+    described = [
+        TimerDescription(
+            payload=timer.payload,
+            next_at=timer.next_at,
+            every=timer.every,
+            owner=timer.owner,
+            fired=timer.fired,
+            skipped=timer.skipped,
+        )
+        for timer in timers
+        if timer.next_at is not None
+    ]
+    return tuple(sorted(described, key=lambda timer: timer.next_at))
 
 
 def _number(limit: float) -> int | None:

@@ -1,8 +1,9 @@
 """The tasks that handle an agent's messages."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Coroutine, Iterator
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import Any, Final
 
 from ._bell import Bell
 from ._callers import NOBODY
@@ -11,6 +12,7 @@ from ._envelope import Envelope
 from ._guards import is_cancelled
 from ._lifecycle import Lifecycle
 from ._mailbox import Mailbox
+from ._owned import OwnedTask
 from ._tally import Tally
 from ._wake import Waiter
 from ._worker import Worker
@@ -23,6 +25,7 @@ class Workers:
 
     Attributes:
         staff: The live workers.
+        owned: The tasks that the agent owns; None as long as it had none.
         tally: The counts of the agent's messages.
         vacancies: How many more may be started; infinity for any number.
         resting: The waiters of idle workers.
@@ -35,8 +38,11 @@ class Workers:
     """
 
     __slots__ = (
-        "_name",
+        "_agent",
+        "_asked",
+        "_is_warm",
         "_on_empty",
+        "_surplus",
         "bell",
         "closing",
         "engine",
@@ -44,6 +50,7 @@ class Workers:
         "lifecycle",
         "mailbox",
         "on_failure",
+        "owned",
         "paused",
         "resting",
         "staff",
@@ -69,10 +76,14 @@ class Workers:
         self.halted = False
         self.paused = False
         self.lifecycle: Lifecycle | None = None
-        self.on_failure: Callable[[BaseException, Envelope], None] | None = None
+        self.on_failure: Callable[[BaseException, Envelope | None], None] | None = None
+        self.owned: set[OwnedTask] | None = None
         self.bell = Bell(engine.new_waiter)
-        self._name = f"stagepost agent {agent}"
+        self._agent = agent
         self.vacancies = limit
+        self._is_warm = False
+        self._surplus = 0
+        self._asked = -math.inf
         self.resting: list[Waiter] = []
         self._on_empty = on_empty
 
@@ -91,13 +102,14 @@ class Workers:
         return [worker.began for worker in self.staff if worker.current is not None]
 
     def interrupt(self, spared: AbstractSet[object] = NOBODY) -> Iterator[Envelope]:
-        """Cancel the handlers, except those of the envelopes to spare, and the start of the instance.
+        """Cancel the handlers, except those of the envelopes to spare, the start of the instance, and owned tasks.
 
         Returns:
             The handled envelopes, each as its handler is cancelled.
         """
         if self.lifecycle is not None and self.lifecycle not in spared:
             self.lifecycle.interrupt()
+        self.end_tasks(spared)
         for worker in tuple(self.staff):
             envelope = worker.current
             if envelope is not None and envelope not in spared:
@@ -144,7 +156,31 @@ class Workers:
             self.vacancies -= 1
             worker = Worker(self)
             self.staff.add(worker)
-            self.engine.spawn(worker.run, self._name)
+            if not self._is_warm:
+                self._warm_up()
+            self.engine.spawn(worker.run, f"stagepost agent {self._agent}")
+
+    def _warm_up(self) -> None:
+        self._is_warm = True
+        self.engine.warm.admit(self)
+
+    def cool(self) -> bool:
+        """Let the idle workers end, unless the agent has worked since it was asked last; False if it keeps them."""
+        latest = max((worker.began for worker in self.staff), default=self._asked)
+        if latest > self._asked or len(self.resting) < len(self.staff):
+            self._asked = latest
+            return False
+        self._surplus += len(self.resting)
+        self._dismiss_idle()
+        self._is_warm = False
+        self.mailbox.rest()
+        return True
+
+    def _dismiss_idle(self) -> None:
+        for waiter in self.resting:
+            if not waiter.done():
+                waiter.set_result(None)
+        self.resting.clear()
 
     def admit(self) -> None:
         """Fill free places from the line of senders, and call a worker for each message."""
@@ -154,10 +190,7 @@ class Workers:
     def close(self) -> None:
         """Let them end when nothing is queued any more."""
         self.closing = True
-        for waiter in self.resting:
-            if not waiter.done():
-                waiter.set_result(None)
-        self.resting.clear()
+        self._dismiss_idle()
         self._report()
 
     async def rest(self) -> bool:
@@ -175,6 +208,15 @@ class Workers:
         except BaseException:
             self.resting = [other for other in self.resting if other is not waiter]
             raise
+        return not self._surplus or self._goes_on()
+
+    def _goes_on(self) -> bool:
+        """Whether a worker that was to end because of others has work after all."""
+        self._surplus -= 1
+        if not self.mailbox.queue:
+            return False
+        if not self._is_warm:
+            self._warm_up()
         return True
 
     def leave(self, worker: Worker) -> None:
@@ -187,7 +229,37 @@ class Workers:
         self.look()
         self._report()
 
-    def note_failure(self, failure: BaseException, envelope: Envelope) -> None:
+    def spawn(self, name: str, call: Callable[[], Coroutine[Any, Any, object]]) -> OwnedTask:
+        """Start a task that the agent owns."""
+        task = OwnedTask(self._agent, name, call, self)
+        if self.owned is None:
+            self.owned = set()
+        self.owned.add(task)
+        self.engine.spawn(task.run, f"stagepost task {name} of {self._agent}")
+        return task
+
+    def end_tasks(self, spared: AbstractSet[object] = NOBODY) -> None:
+        """Cancel the tasks that the agent owns, except those to spare."""
+        for task in tuple(self.owned or ()):
+            if task not in spared:
+                task.end()
+
+    def tasks(self) -> tuple[str, ...]:
+        """The names of the tasks that the agent owns."""
+        return tuple(sorted(task.name for task in self.owned or ()))
+
+    def has_tasks(self, spared: AbstractSet[object] = NOBODY) -> bool:
+        """Whether tasks run that the agent owns, except those to spare."""
+        return any(task not in spared for task in self.owned or ())
+
+    def release(self, task: OwnedTask) -> None:
+        """A task that the agent owns has ended."""
+        (self.owned or set()).discard(task)
+        self.engine.account.notify()
+        self.look()
+        self._report()
+
+    def note_failure(self, failure: BaseException, envelope: Envelope | None) -> None:
         """Apply the agent's supervision."""
         if self.on_failure is not None:
             self.on_failure(failure, envelope)
@@ -201,7 +273,9 @@ class Workers:
         if not self.closing:
             return
         if not (self.staff or self.mailbox.queue):
-            if self.lifecycle is not None:
+            if self.owned:  # the last of them comes here again
+                self.end_tasks(set(self.engine.callers.present))
+            elif self.lifecycle is not None:
                 self.lifecycle.end(self._on_empty)
             else:
                 self._on_empty()

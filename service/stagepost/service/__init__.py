@@ -3,7 +3,6 @@
 Importing this package imports nothing else: its names are loaded when they are used.
 """
 
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -66,7 +65,9 @@ _WHERE: Final = MappingProxyType(
 def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    from ._extras import loaded  # noqa: PLC0415  # importing this package imports nothing else
+
+    return getattr(loaded(f"{__name__}.{_WHERE[name]}", f"stagepost.service.{name}"), name)
 
 
 def __dir__() -> list[str]:

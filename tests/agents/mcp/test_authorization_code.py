@@ -26,12 +26,13 @@ from stagepost.agents import (
     ScriptedModel,
     call,
 )
-from stagepost.agents._mcp._grants import Attempt, Grant, Ticket, digest, grant_for, keep_grant
+from stagepost.agents._mcp._grants import Account, Attempt, Grant, Ticket, digest, grant_for, keep_grant
 from stagepost.agents._mcp._sdk_code import AuthorizationNeeded, CodeAuth, _Provider, _requests
 from stagepost.agents._mcp._sdk_reason import refusal
 
 BACK = "https://runs.example/oauth/callback"
 URL = "https://vault.example/mcp"
+ACCOUNT = Account("vault", URL, None)
 AS = "https://auth.example"
 KNOWN: dict[str, Any] = {
     "server": {
@@ -64,7 +65,7 @@ def provider(given: Ticket, **server: Any) -> _Provider:
 
 
 def code_auth(tokens: MemoryTokenStore) -> CodeAuth:
-    return CodeAuth(URL, AuthorizationCode(BACK, tokens))
+    return CodeAuth("vault", URL, AuthorizationCode(BACK, tokens))
 
 
 @pytest.mark.parametrize(
@@ -124,11 +125,11 @@ def test_an_authorization_server_without_metadata_is_not_used() -> None:
 async def test_a_refresh_that_fails_for_now_loses_no_token() -> None:
     tokens = MemoryTokenStore()
     given = {"access_token": "a1", "refresh_token": "r1"}
-    await keep_grant(tokens, URL, None, Grant(tokens=given, known=KNOWN, granted_at=1.0))
+    await keep_grant(tokens, ACCOUNT, Grant(tokens=given, known=KNOWN, granted_at=1.0))
     auth = code_auth(tokens)
     sent = await _renewing(auth, httpx2.Response(503))
     assert sent[-1] == "the authorization server answers 503 to a refresh"
-    kept = await grant_for(tokens, URL, None)
+    kept = await grant_for(tokens, ACCOUNT)
     assert kept is not None
     assert kept.tokens == given
 
@@ -136,19 +137,19 @@ async def test_a_refresh_that_fails_for_now_loses_no_token() -> None:
 async def test_a_refresh_that_is_refused_has_a_person_asked() -> None:
     tokens = MemoryTokenStore()
     given = {"access_token": "a1", "refresh_token": "r1"}
-    await keep_grant(tokens, URL, None, Grant(tokens=given, known=KNOWN, granted_at=1.0))
+    await keep_grant(tokens, ACCOUNT, Grant(tokens=given, known=KNOWN, granted_at=1.0))
     sent = await _renewing(code_auth(tokens), httpx2.Response(400, json={"error": "invalid_grant"}))
     assert sent == ["Bearer a1", f"{AS}/token", "a person has to authorize it"]
 
 
 async def test_tokens_that_another_process_has_got_are_used() -> None:
     tokens = MemoryTokenStore()
-    await keep_grant(tokens, URL, None, Grant(tokens={"access_token": "a1"}, known=KNOWN, granted_at=1.0))
+    await keep_grant(tokens, ACCOUNT, Grant(tokens={"access_token": "a1"}, known=KNOWN, granted_at=1.0))
     auth = code_auth(tokens)
     request = httpx2.Request("POST", URL)
     flow = auth.async_auth_flow(request)
     assert (await anext(flow)).headers["Authorization"] == "Bearer a1"
-    await keep_grant(tokens, URL, None, Grant(tokens={"access_token": "a2"}, known=KNOWN, granted_at=2.0))
+    await keep_grant(tokens, ACCOUNT, Grant(tokens={"access_token": "a2"}, known=KNOWN, granted_at=2.0))
     assert (await flow.asend(httpx2.Response(401, request=request))).headers["Authorization"] == "Bearer a2"
     await flow.aclose()
     assert auth.secrets == ["a1", "a2"]

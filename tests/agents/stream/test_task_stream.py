@@ -143,6 +143,7 @@ async def test_what_is_no_task_has_no_stream() -> None:
     with fail_after(10):
         async with MemoryStore() as store, Runner(store, workflows=[talker("Hello."), plain]) as runner:
             tasks = Tasks(runner)
+            assert [tasks.is_agent(name) for name in ("talker", "plain", "nothing")] == [True, False, False]
             await runner.start(plain, {}, run_id="p")
             await tasks.start("talker", "go", task_id="t")
             for task_id, error in (("nobody", RunNotFound), ("p", NotAnAgent)):

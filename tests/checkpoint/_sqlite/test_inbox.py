@@ -78,6 +78,16 @@ async def test_whatever_is_written_beside_the_owner_is_told_to_it(file: Path) ->
             assert [wait.value for wait in (await store.news("run", 0)).waits] == [b"1", b"3"]
 
 
+async def test_the_version_of_the_data_changes_with_each_commit_and_only_then(file: Path) -> None:
+    async with owned(file) as (store, me), SqliteStore.inbox(file) as inbox:
+        lease = await begun(store, me, "run", "a")
+        versions = [await each.data_version() for each in (store, inbox)]
+        assert [await each.data_version() for each in (store, inbox)] == versions
+        await store.commit(save(lease, 2))
+        after = [await each.data_version() for each in (store, inbox)]
+        assert [one != other for one, other in zip(versions, after, strict=True)] == [True, True]
+
+
 async def test_a_parked_run_is_freed_by_an_answer_beside_the_owner(file: Path) -> None:
     with fail_after(10):
         async with owned(file) as (store, me), SqliteStore.inbox(file) as inbox:

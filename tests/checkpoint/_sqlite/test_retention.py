@@ -4,6 +4,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from anyio import fail_after
 from tests.checkpoint._builders import Batches, frame, new_run
 from tests.checkpoint._processes import running
 
-from stagepost.checkpoint import Closing, Commit, Keep, Ref, RunStatus, SqliteStore, StoredValue
+from stagepost.checkpoint import Closing, Commit, Item, ItemStatus, Keep, Ref, RunStatus, SqliteStore, StoredValue
 from stagepost.checkpoint._sqlite import _retention, _runs
 
 LATER = datetime(3000, 1, 1, tzinfo=UTC)
@@ -72,7 +73,7 @@ async def test_a_transaction_deletes_no_more_than_it_has_time_for(file: Path) ->
             await finished(store, f"run-{number}")
         before = len(batches.sizes)
         assert await store.prune(LATER, limit=3) == 3
-        assert len(batches.sizes) - before == 3
+        assert len(batches.sizes) - before == 4  # one each, and what they have left
         assert await store.prune(LATER) == 2
         assert await store.prune(LATER) == 0
         assert await store.verify() == []
@@ -132,3 +133,71 @@ async def test_the_file_does_not_grow_under_retention(file: Path) -> None:
 def pages(file: Path) -> int:
     with closing(sqlite3.connect(file)) as connection:
         return int(connection.execute("PRAGMA page_count").fetchone()[0])
+
+
+async def large(store: SqliteStore, run_id: str, items: int = 0) -> None:
+    """A run that has ended, with many rows and a large value."""
+    root = frame(1)._replace(refs={"far": Ref(1)})
+    new = replace(new_run(run_id), root=root, values=[StoredValue("", 1, None, b"7")], keep=Keep.ALL)
+    lease, _ = await store.create(replace(new, labels={"customer": run_id}))
+    assert lease is not None
+    frozen = [Item("fan", 0, idx, ItemStatus.WAITING, b"%d" % idx) for idx in range(items)]
+    await store.commit(Commit(lease=lease, frozen=frozen))
+    await store.commit(Commit(lease=lease, closing=Closing(RunStatus.FAILED, "why")))
+
+
+def rows_of_runs(file: Path) -> int:
+    tables = ("frames", "items", "vals", "history", "labels", "leavings", "runs")
+    return sum(count(file, table) for table in tables)
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("is_pruned", [True, False], ids=["pruned", "deleted"])
+async def test_rows_of_a_large_run_are_deleted_in_slices_that_nobody_sees(file: Path, *, is_pruned: bool) -> None:
+    left = list[int]()
+    batches = Batches(lambda connection: left.append(connection.execute("SELECT count(*) FROM items").fetchone()[0]))
+    async with SqliteStore(file, run_batch=batches) as store:
+        for run_id in ("a", "b"):
+            await large(store, run_id, items=220 if run_id == "a" else 0)
+        left.clear()
+        if is_pruned:
+            await store.prune(LATER, limit=1)
+        else:
+            await store.delete("a")
+        assert max(before - after for before, after in pairwise(left)) <= 50
+        assert [run.run_id for run in (await store.find()).items] == ["b"]
+        assert await store.verify() == []
+    assert count(file, "items") == 0
+
+
+@pytest.mark.parametrize("transactions", [1, 2, 4])
+async def test_sigkill_while_rows_of_a_run_are_deleted_leaves_nothing_that_others_stumble_over(
+    file: Path, transactions: int
+) -> None:
+    async with SqliteStore(file) as store:
+        await large(store, "a", items=220)
+    with fail_after(30):
+        async with running(SCRIPT, file, transactions) as other:
+            await other.process.wait()
+    assert count(file, "items") > 0
+    async with SqliteStore(file) as store:
+        assert (await store.find()).items == ()
+        assert (await store.waits()).items == ()
+        assert await store.verify() == []
+        await large(store, "a", items=3)  # the id is free, and the new run has its own rows only
+        assert len((await store.load("a")).items) == 3
+        await store.delete("a")
+    assert rows_of_runs(file) == 0
+
+
+async def test_a_run_whose_rows_take_no_time_is_deleted_in_one_transaction(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_retention, "_SLICE", 60)
+    batches = Batches()
+    async with SqliteStore(file, run_batch=batches) as store:
+        await large(store, "a", items=3)
+        before = len(batches.sizes)
+        await store.delete("a")
+        assert len(batches.sizes) == before + 1
+    assert rows_of_runs(file) == 0

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
+from starlette.applications import Starlette
 from tests.agents.mcp._authority import Authority
 
 from stagepost.agents import (
@@ -36,9 +37,11 @@ ASK = call("authorize_vault")
 WORK = (ASK, call("echo", text="hi"))
 
 
-def server(authority: Authority, tokens: TokenStore, **options: Any) -> McpServer:
-    auth = AuthorizationCode(CALLBACK, tokens, **options)
-    return McpServer.http(f"{authority.base}/mcp", name="vault", auth=auth, connect_timeout=20)
+def server(
+    authority: Authority, tokens: TokenStore, callback: str = CALLBACK, name: str = "vault", **options: Any
+) -> McpServer:
+    auth = AuthorizationCode(callback, tokens, **options)
+    return McpServer.http(f"{authority.base}/mcp", name=name, auth=auth, connect_timeout=20)
 
 
 def clerk(vault: McpServer, work: Sequence[ToolCall] | Model) -> Agent[str]:
@@ -51,10 +54,12 @@ class Office:
     """A service, its runs, and the browser of a person.
 
     Attributes:
+        served: The application.
         app: The browser's requests to the service.
         web: Its requests to everybody else.
     """
 
+    served: Starlette
     agent: Agent[str]
     runner: Runner
     tasks: Tasks
@@ -105,12 +110,14 @@ async def office(
     keys: bytes | None = None,
     app_keys: Sequence[Key] = (),
     clock: Callable[[], float] = time.time,
+    callback: str = CALLBACK,
+    name: str = "vault",
     **options: Any,
 ) -> AsyncIterator[Office]:
     """A service over a store, as long as a process lives."""
     store = SqliteStore(folder / "runs.db")
     tokens = StoredTokens(store, keys=keys, clock=clock)
-    agent = clerk(server(authority, tokens, **(auth or {})), work)
+    agent = clerk(server(authority, tokens, callback, name, **(auth or {})), work)
     runner = Runner(store, workflows=[agent])
     app = create_app(runner, routes=oauth_routes(tokens), keys=app_keys, **options)
     async with (
@@ -118,7 +125,7 @@ async def office(
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
         httpx.AsyncClient() as web,
     ):
-        yield Office(agent, runner, Tasks(runner), client, web)
+        yield Office(app, agent, runner, Tasks(runner), client, web)
 
 
 def query(address: str) -> dict[str, str]:

@@ -59,11 +59,16 @@ async def echo(request: Request) -> Response:
     return JSONResponse(request.path_params)
 
 
+async def large(request: Request) -> Response:
+    return Response(b"x" * 2**24)
+
+
 ROUTES = [
     Route("/whoami", whoami, methods=["GET", "POST"]),
     Route("/change", change, methods=["POST"]),
     Route("/wish", wish, methods=["POST"]),
     Route("/broken", broken),
+    Route("/large", large),
     Route("/breaking", breaking),
     Route("/shown", shown),
     Route("/echo/{rest:path}", echo),

@@ -4,10 +4,13 @@ import logging
 
 import httpx
 import pytest
-from tests.service.http._served import KEY, SECRET, app, client
+from starlette.applications import Starlette
+from tests.service.http._served import KEY, ROUTES, SECRET, app, client
 
-from stagepost.service import Scope, new_key
+from stagepost.checkpoint import MemoryStore
+from stagepost.service import Scope, create_app, new_key
 from stagepost.service.errors import InvalidKey
+from stagepost.workflows import Chain, Runner, Wait
 
 WITH_KEY = {"X-API-Key": SECRET}
 
@@ -87,6 +90,38 @@ async def test_every_answer_has_an_id_and_the_headers_that_browsers_obey(caplog:
 async def test_an_id_that_could_forge_a_log_is_replaced() -> None:
     async with client(app()) as http:
         assert (await http.get("/whoami", headers={"X-Request-ID": "a b"})).headers["x-request-id"] != "a b"
+
+
+async def test_runs_that_cannot_go_on_are_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    store, flow = MemoryStore(), Chain("asking", [Wait("approval", expect=bool)])
+    async with store, Runner(store, workflows=[flow]) as runner:
+        run = await runner.start(flow, {}, run_id="asking-1")
+        await run.settled()
+        await runner.answer("asking-1/approval", value=True)
+    async with client(create_app(Runner(store))):
+        pass
+    assert "run left open" in caplog.text
+    assert "asking-1" in caplog.text
+
+
+def test_a_secret_for_logins_has_to_be_long() -> None:
+    with pytest.raises(ValueError, match="at least 32"):
+        app(login_secret=b"short")
+    app(login_secret="x" * 32)
+    app(login_secret=b"x" * 32)
+
+
+async def test_a_route_outside_of_the_service_is_told_where_it_belongs() -> None:
+    transport = httpx.ASGITransport(Starlette(routes=ROUTES))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        with pytest.raises(RuntimeError, match="/whoami is no route of an application of create_app"):
+            await http.get("/whoami")
+
+
+async def test_a_page_needs_pages(caplog: pytest.LogCaptureFixture) -> None:
+    async with client(app()) as http:
+        assert (await http.get("/shown", headers=WITH_KEY)).status_code == 500
+    assert "give create_app(pages=" in caplog.text
 
 
 async def test_before_the_start_it_says_so() -> None:

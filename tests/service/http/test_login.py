@@ -8,12 +8,15 @@ from starlette.applications import Starlette
 from tests.service.http._served import HOST, SECRET, app, client
 
 from stagepost.service import RequestLimits
+from stagepost.service._http import _pages as pages
+from stagepost.service._http._pages._assets import Assets
 from stagepost.service._keys._key import Key, Scope, new_key
 from stagepost.service._keys._keyring import Keyring
 from stagepost.service._keys._logins import Logins
 
 HTML = {"Accept": "text/html,*/*;q=0.8"}
 OURS = {"Origin": HOST}
+STYLE = Path(pages.__file__).parent / "stagepost"
 PAGE = "{% extends 'stagepost/base.html' %}{% block content %}<p>{{ said }} {{ url('/x') }}</p>{% endblock %}"
 
 
@@ -22,6 +25,7 @@ def served(tmp_path: Path) -> Starlette:
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text(PAGE)
     (tmp_path / "assets" / "own.css").write_text("p { color: red }")
+    (tmp_path / "assets" / "own.bin").write_bytes(b"\0")
     return app(pages={"own": tmp_path})
 
 
@@ -134,11 +138,15 @@ async def test_files_stay_in_a_browser_for_as_long_as_they_are_the_same(served: 
         again = await http.get(path, headers={"If-None-Match": file.headers["etag"]})
         unnamed = await http.get("/assets/own/own.css")
         refused = await http.get("/assets/own/../../index.html")
+        missing = await http.get("/assets/own/own.js")
+        picture = await http.get("/assets/own/own.bin")
     assert "immutable" in file.headers["cache-control"]
     assert file.headers["content-type"].startswith("text/css")
     assert (again.status_code, again.content) == (304, b"")
     assert unnamed.headers["cache-control"] == "no-cache"
     assert refused.status_code in (400, 404)
+    assert missing.status_code == 404
+    assert picture.headers["content-type"] == "application/octet-stream"
 
 
 async def test_people_are_told_of_errors_by_a_page(served: Starlette) -> None:
@@ -155,6 +163,11 @@ async def test_people_are_told_of_errors_by_a_page(served: Starlette) -> None:
 def test_a_folder_of_pages_cannot_replace_the_own(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="another name"):
         app(pages={"stagepost": tmp_path})
+
+
+def test_a_file_that_is_not_there_is_named_by_the_template(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match=r"'own/none.css'.*stagepost/style.css"):
+        Assets({"stagepost": STYLE}).address("own/none.css")
 
 
 class Clock:

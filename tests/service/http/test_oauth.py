@@ -387,3 +387,15 @@ async def test_a_process_killed_while_a_person_thinks_costs_nothing(tmp_path: Pa
                 await place.consent(await place.asked())
                 assert said(await place.ended())[-1] == "hi"
     assert authority.log.count("echo hi") == 1
+
+
+async def test_two_servers_of_one_address_have_two_accounts(tmp_path: Path) -> None:
+    with fail_after(60):
+        async with serving(Authority()) as authority:
+            async with office(authority, tmp_path, [ASK]) as place:
+                await place.tasks.start(place.agent, "go", task_id="t")
+                await place.consent(await place.asked())
+                await place.ended()
+            async with office(authority, tmp_path, [call("authorize_other")], name="other") as place:
+                await place.tasks.start(place.agent, "go", task_id="u")
+                assert (await place.asked("u")).server == "other"

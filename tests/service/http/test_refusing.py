@@ -8,10 +8,15 @@ import anyio
 import httpx
 import pytest
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as AsgiScope
 from tests.service.http._served import SECRET, app, client
 
-from stagepost.service import Key, RequestLimits, Scope, new_key
+from stagepost.service import EventStream, Key, RequestLimits, Scope, new_key, serving
+from stagepost.service._http._cut import AnswerCut
 from stagepost.service._http._rates import network_of
 from stagepost.service._http._refusing import host_in, is_loopback, is_same
 from stagepost.service._http._streams import OpenStreams
@@ -242,6 +247,12 @@ async def test_a_client_that_reads_nothing_is_not_waited_for() -> None:
             await ended.wait()
 
 
+async def test_a_client_that_reads_slowly_gets_all_of_it() -> None:
+    request = b"GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    async with connected(app()) as port:
+        assert (await said(port, request)).endswith(b"\r\n\r\n" + b"x" * 2**24)
+
+
 @pytest.mark.parametrize(
     ("content", "field"),
     [
@@ -330,3 +341,41 @@ def test_a_secret_that_cannot_be_used_is_refused_and_not_shown(secret: str) -> N
     with pytest.raises(InvalidKey, match="'ann'") as raised:
         Key.of(secret, name="ann", scopes=[Scope.READ])
     assert secret not in str(raised.value)
+
+
+async def test_a_stream_that_nobody_reads_is_cut_off_by_any_server(caplog: pytest.LogCaptureFixture) -> None:
+    async def endless(request: Request) -> Response:
+        async def events() -> AsyncIterator[bytes]:
+            while True:
+                yield b":" + b"x" * 2**18 + b"\n\n"
+
+        return EventStream(events(), streams=serving(request).streams, who="ann")
+
+    async def answered(scope: AsgiScope, receive: Receive, send: Send) -> None:
+        try:
+            with suppress(AnswerCut):
+                await served(scope, receive, send)
+        finally:
+            if scope["type"] == "http":
+                ended.set()
+
+    ended = anyio.Event()
+    served = app(routes=[Route("/endless", endless)], limits=RequestLimits(send_timeout=0.05))
+    async with connected(answered) as port, await anyio.connect_tcp("127.0.0.1", port) as stream:
+        await stream.send(b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with anyio.fail_after(30):
+            await ended.wait()
+    assert "request failed" not in caplog.text
+
+
+async def test_websockets_are_not_answered() -> None:
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await app()({"type": "websocket", "path": "/whoami", "headers": []}, receive, send)
+    assert sent == [{"type": "websocket.close", "code": 1008}]

@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
+import anyio
+import anyio.lowlevel
 import httpx
 from tests.service.http._page import PAGE, written
 from tests.service.http._runs import client_of, error_of, service, started, workflows
@@ -118,6 +120,47 @@ async def test_an_id_that_was_deleted_is_gone() -> None:
         await http.delete(f"/runs/{run_id}")
         answer = await http.get(f"/runs/{run_id}")
         assert error_of(answer, 404) == "RunNotFound"
+
+
+async def test_a_key_of_a_run_that_was_deleted_stays_taken() -> None:
+    runner = Runner(MemoryStore(), workflows=workflows(), keep="none")
+    async with client_of(create_app(runner, limits=RequestLimits.none())) as http:
+        begin, headers = {"workflow": "quick", "state": {}, "run_id": "quick-1"}, {"Idempotency-Key": "k"}
+        assert (await http.post("/runs", json=begin, headers=headers)).status_code == 202
+        await until_gone(http, "quick-1")
+        assert error_of(await http.post("/runs", json=begin, headers=headers), 410) == "RunForgotten"
+
+
+async def until_gone(http: httpx.AsyncClient, run_id: str) -> None:
+    with anyio.fail_after(10):
+        while (await http.get(f"/runs/{run_id}")).status_code != 404:
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_a_run_that_cannot_go_on_takes_nothing_and_says_why() -> None:
+    async with MemoryStore() as store:
+        async with Runner(store, workflows=workflows()) as runner:
+            await (await runner.start(runner.workflow("digest"), {}, run_id="digest-1")).settled()
+        others = [each for each in workflows() if each.name != "digest"]
+        async with Runner(store, workflows=others) as runner, client_of(create_app(runner)) as http:
+            await runner.recover()
+            (wait,) = (await http.get("/waits")).json()["waits"]
+            assert "digest" in wait["blocked"]
+            refused = await http.post("/waits/digest-1/approval", json={"answer": True})
+            assert error_of(refused, 409) == "UnknownWorkflow"
+            shown = await http.get("/runs/digest-1")
+            assert (shown.status_code, "digest" in shown.json()["run"]["blocked"]) == (200, True)
+            assert (await http.post("/runs/digest-1/cancel")).status_code == 200
+
+
+async def test_a_service_that_ends_says_when_to_come_back() -> None:
+    async with MemoryStore() as store:
+        runner = Runner(store, workflows=workflows())
+        async with runner:
+            app = create_app(runner, limits=RequestLimits.none())
+        refused = await httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost").get("/runs")
+    assert error_of(refused, 503) == "NotServing"
+    assert int(refused.headers["retry-after"]) > 0
 
 
 REFUSED: list[tuple[str, str, Any, int, str]] = [

@@ -55,7 +55,7 @@ factory = SupervisorFactory(
     WorkerFactory([get_weather, get_stock_price], models=models), model=ScriptedModel([asked(), "All is said."])
 )
 supervisor = factory.create(workers)
-runner = Runner(SqliteStore(FOLDER / "chats.db"), workflows=[supervisor])
+runner = Runner(SqliteStore(FOLDER / "chats.db"), workflows=[supervisor], max_attempts=100)
 uvicorn.run(
     create_supervisor_app(runner, supervisor, workers),
     fd=int(sys.argv[1]),

@@ -244,3 +244,27 @@ async def test_without_a_key_a_reader_resumes_the_last_turn() -> None:
         assert text_of(events[:3] + again) == text_of(events)
         assert len(await sessions.turns(session)) == 1
         assert await sessions.last(new_session()) is None
+
+
+@pytest.mark.long
+async def test_fifty_sessions_of_twenty_turns_at_once_do_not_mix(tmp_path: Path) -> None:
+    def lead(request: ModelRequest) -> ToolCall | str:
+        asked = request.messages[-1].role == "user" and request.messages[-1].text.endswith("?")
+        return call("ask_weather_agent", request=request.messages[-1].text) if asked else echo(request)
+
+    weather = FunctionModel(lambda request: f"About {request.messages[-1].text}")
+    async with opened(supervisor(FunctionModel(lead), weather=weather), SqliteStore(tmp_path / "chats.db")) as sessions:
+
+        async def talk(number: int) -> None:
+            session, said = new_session(), []
+            for turn in range(20):
+                said.append(f"{number}-{turn}{'?' if turn % 2 else '.'}")
+                events = await heard(sessions, said[-1], session, key=str(turn))
+                assert text_of(events) == " / ".join(said)
+                answers = [each.worker_response for each in response_of(events, WORKERS).worker_details]
+                assert answers == ([f"About {said[-1]}"] if turn % 2 else [])
+
+        with anyio.fail_after(300):
+            async with anyio.create_task_group() as group:
+                for number in range(50):
+                    group.start_soon(talk, number)

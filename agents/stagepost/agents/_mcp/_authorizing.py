@@ -36,12 +36,14 @@ class AuthorizationBegun:
         url: The address of the authorization server that the browser is to go to; None if there are tokens already.
         state: Names the attempt.
         browser: What the browser has to bring back with the callback.
+        server: Name of the MCP server.
         is_secure: Whether the callback comes over https.
     """
 
     url: str | None
     state: str = ""
     browser: str = ""
+    server: str = ""
     is_secure: bool = True
 
 
@@ -134,7 +136,7 @@ class Authorizations:
         )
         await self._tokens.put(f"attempt/{digest(state)}", attempt.model_dump_json(), within=_ATTEMPT)
         is_secure = ticket.redirect_uri.startswith("https:")
-        return AuthorizationBegun(outgoing.url, state, browser, is_secure)
+        return AuthorizationBegun(outgoing.url, state, browser, ticket.server, is_secure)
 
     async def finish(self, said: Mapping[str, str], browser: str) -> AuthorizationEnded:
         """What has come of an attempt. Each has one callback.
@@ -179,7 +181,7 @@ class Authorizations:
         return None if is_again else await self._tokens.get(f"client/{_place(ticket)}")
 
     async def _is_granted(self, ticket: Ticket) -> bool:
-        grant = await grant_for(self._tokens, ticket.url, ticket.client_id)
+        grant = await grant_for(self._tokens, ticket.account)
         return grant is not None and grant.granted_at >= ticket.asked_at
 
     async def _finished(self, attempt: Attempt, said: Mapping[str, str]) -> AuthorizationEnded:
@@ -193,7 +195,7 @@ class Authorizations:
         tokens = await sdk.exchange(attempt, code)
         now = self._clock()
         grant = Grant(tokens=tokens, known=attempt.known, granted_at=now)
-        await keep_grant(self._tokens, ticket.url, ticket.client_id, grant)
+        await keep_grant(self._tokens, ticket.account, grant)
         return AuthorizationEnded(attempt.ticket_id, ticket.server, "granted", attempt.by)
 
 

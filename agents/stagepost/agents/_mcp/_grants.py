@@ -1,13 +1,32 @@
 """What is kept of authorizations: what people are asked, their attempts, and what they have granted."""
 
 import hashlib
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
 from ._token_store import TokenStore
 
 AGAIN: Final = "open the address of the question again"
+
+
+class Account(NamedTuple):
+    """What tokens are for: one account at a server. Two servers of one address with two names have two.
+
+    Attributes:
+        server: Name of the server.
+        url: Its address, without keys.
+        client_id: What the authorization server calls this process; None if it has registered.
+    """
+
+    server: str
+    url: str
+    client_id: str | None
+
+    @property
+    def place(self) -> str:
+        """Where they are kept."""
+        return f"grant/{digest(f'{self.server} {self.url} {self.client_id}')}"
 
 
 class Ticket(BaseModel, frozen=True):
@@ -38,6 +57,11 @@ class Ticket(BaseModel, frozen=True):
     status: int
     challenge: str
     asked_at: float
+
+    @property
+    def account(self) -> Account:
+        """What tokens would be for."""
+        return Account(self.server, self.url, self.client_id)
 
 
 class Attempt(BaseModel, frozen=True):
@@ -74,21 +98,17 @@ class Grant(BaseModel, frozen=True):
     granted_at: float
 
 
-async def grant_for(tokens: TokenStore, url: str, client_id: str | None) -> Grant | None:
+async def grant_for(tokens: TokenStore, account: Account) -> Grant | None:
     """What was authorized for a server; None if nothing was."""
-    found = await tokens.get(_place(url, client_id))
+    found = await tokens.get(account.place)
     return None if found is None else Grant.model_validate_json(found)
 
 
-async def keep_grant(tokens: TokenStore, url: str, client_id: str | None, grant: Grant) -> None:
+async def keep_grant(tokens: TokenStore, account: Account, grant: Grant) -> None:
     """Keep what was authorized for a server."""
-    await tokens.put(_place(url, client_id), grant.model_dump_json())
+    await tokens.put(account.place, grant.model_dump_json())
 
 
 def digest(text: str) -> str:
     """What a secret is kept as, if it only has to be known again."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _place(url: str, client_id: str | None) -> str:
-    return f"grant/{digest(f'{url} {client_id}')}"

@@ -72,8 +72,8 @@ class AuthorizationCode:
     When the server refuses a call, the run waits for a person who opens an address (`PendingQuestion.url`), and goes on
     once the person has consented. The service's routes (``stagepost.service.oauth_routes``) serve that address and the
     callback. Before anybody has consented, the server's tools are missing; the tool ``authorize_<server>``, which is
-    always there, asks for access. There is one account for each server, for all runs. Tokens are refreshed when the
-    server refuses them, and masked in what the server says.
+    always there, asks for access. There is one account for each server, by name, for all runs. Tokens are refreshed
+    when the server refuses them, and masked in what the server says.
 
     One object may be given to several servers.
 

@@ -161,7 +161,7 @@ async def _http(server: McpServer, stack: AsyncExitStack) -> HttpClient | None:
         return None
     # Calls and connecting have limits of their own; the defaults here would be others.
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-    return await stack.enter_async_context(HttpClient(server.transport, timeout=None, limits=limits))
+    return await stack.enter_async_context(HttpClient(server.transport, server.name, timeout=None, limits=limits))
 
 
 async def _target(server: McpServer, http: HttpClient | None, ended: anyio.Event, stack: AsyncExitStack) -> Any:

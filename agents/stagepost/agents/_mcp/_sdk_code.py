@@ -26,7 +26,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from ..errors import AuthorizationFailed
-from ._grants import AGAIN, Attempt, Grant, Ticket, grant_for, keep_grant
+from ._grants import AGAIN, Account, Attempt, Grant, Ticket, grant_for, keep_grant
 from ._remote import Refusal
 from ._sdk_oauth import RenewingAuth
 
@@ -237,13 +237,15 @@ class CodeAuth(RenewingAuth):
     """Puts the tokens on each request that a person has authorized, and refreshes them.
 
     Args:
-        url: The server, without keys.
+        server: Name of the server.
+        url: Its address, without keys.
         auth: Where the tokens are.
     """
 
-    def __init__(self, url: str, auth: "AuthorizationCode") -> None:
+    def __init__(self, server: str, url: str, auth: "AuthorizationCode") -> None:
         super().__init__(url, metadata_of(auth.redirect_uri, auth.client_name), _Kept(None))
         self._auth = auth
+        self._account = Account(server, url, auth.client_id)
         self._grant: Grant | None = None
         self._seen: list[str] = []
 
@@ -285,10 +287,10 @@ class CodeAuth(RenewingAuth):
             known = {} if self._grant is None else self._grant.known
             grant = Grant(tokens=tokens, known=known, granted_at=time.time())
             await self._use(grant)
-            await keep_grant(self._auth.tokens, self.context.server_url, self._auth.client_id, grant)
+            await keep_grant(self._auth.tokens, self._account, grant)
 
     async def _load(self) -> None:
-        found = await grant_for(self._auth.tokens, self.context.server_url, self._auth.client_id)
+        found = await grant_for(self._auth.tokens, self._account)
         if found is not None and found != self._grant:
             await self._use(found)
 

@@ -53,14 +53,15 @@ class HttpClient(httpx2.AsyncClient):
 
     Args:
         http: The server.
+        name: Its name.
         **options: Those of the client.
 
     Attributes:
         is_open: Whether the connection has come about. Before, an error ends the attempt; after, only its request.
     """
 
-    def __init__(self, http: Http, **options: Any) -> None:
-        self._credentials = None if http.auth is None else _credentials(http.url, http.auth)
+    def __init__(self, http: Http, name: str, **options: Any) -> None:
+        self._credentials = None if http.auth is None else _credentials(name, http.url, http.auth)
         super().__init__(headers=dict(http.headers), auth=self._credentials, **options)
         self._shown = httpx2.URL(bare_address(http.url))
         self._url = _ShownUrl(http.url)
@@ -91,11 +92,11 @@ class HttpClient(httpx2.AsyncClient):
         return response
 
 
-def _credentials(url: str, auth: HttpAuth) -> "RenewingAuth":
+def _credentials(name: str, url: str, auth: HttpAuth) -> "RenewingAuth":
     if isinstance(auth, AuthorizationCode):
         from ._sdk_code import CodeAuth  # noqa: PLC0415  # few need it
 
-        return CodeAuth(bare_address(url), auth)
+        return CodeAuth(name, bare_address(url), auth)
     from ._sdk_oauth import CredentialsAuth  # noqa: PLC0415  # brings a library for signatures, which few need
 
     return CredentialsAuth(bare_address(url), auth)

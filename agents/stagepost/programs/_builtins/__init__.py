@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from .._values._types import Builtin
 from ._aggregate import AGGREGATE
 from ._combine import COMBINE, FUNCTIONS, TREES
 from ._dates import DATES

@@ -1,7 +1,6 @@
 """Dates and times; the clock is the host's, so that a program that runs again sees the same time."""
 
 from datetime import UTC, date, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from .._fault import TYPE, Fault
@@ -33,8 +32,9 @@ def _parsed(text: str) -> date:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        found = parsedate_to_datetime(text)
-        return found
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 - dear to import, and seldom used
+
+        return parsedate_to_datetime(text)
 
 
 def _aware(moment: date) -> datetime:

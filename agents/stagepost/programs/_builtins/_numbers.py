@@ -150,8 +150,8 @@ def _word(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _half_up(value: Any) -> int:
-    if type(value) is int:
+def _half_up(value: float) -> int:
+    if isinstance(value, int):
         return value
     below = math.floor(value)
     part = value - below
@@ -184,7 +184,7 @@ def power(m: Machine, base: Any, exponent: Any) -> Any:
     return result if type(result) is float else math.nan
 
 
-def compare(_: Machine, one: Any, other: Any) -> int:
+def compare(_: Machine, one: Any, other: Any) -> Any:
     if (type(one) in _NUMBERS and type(other) in _NUMBERS) or type(one) is str is type(other):
         return (one > other) - (one < other)
     raise wrong_types("compare", one, other)

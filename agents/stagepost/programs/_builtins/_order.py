@@ -67,10 +67,10 @@ def _order(m: Machine, direction: Any, keys: list[Any], name: str) -> tuple[Call
     return cmp_to_key(lambda one, other: _compared(call, one, other, name)), False
 
 
-def _compared(call: Callable[[Any, Any], Any], one: Any, other: Any, name: str) -> float:
+def _compared(call: Callable[[Any, Any], Any], one: Any, other: Any, name: str) -> Any:
     value = call(one, other)
     if type(value) in _NUMBERS:
-        return float(value)
+        return (value > 0) - (value < 0)
     if value is None or isinstance(value, bool):
         return -1 if value else int(call(other, one) is True)
     raise Fault(TYPE, f"{name}: a comparator gives a boolean or a number, got {type_word(value)}")
@@ -81,14 +81,18 @@ def _natural(m: Machine, keys: list[Any], name: str) -> Callable[[Any], Any]:
     if kinds <= _NUMBERS or kinds <= {str} or kinds <= {Keyword}:
         return _itself
     m.touch(len(keys))
-    return cmp_to_key(lambda one, other: natural(m, one, other, name))
+
+    def compared(one: Any, other: Any) -> Any:
+        return natural(m, one, other, name)
+
+    return cmp_to_key(compared)
 
 
 def _itself(value: Any) -> Any:
     return value
 
 
-def natural(m: Machine, one: Any, other: Any, name: str) -> int:
+def natural(m: Machine, one: Any, other: Any, name: str) -> Any:
     """-1, 0 or 1, of two numbers, texts, keywords, dates, booleans or vectors of these; nil is less than all."""
     m.tick()
     if one is None or other is None:

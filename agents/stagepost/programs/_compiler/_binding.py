@@ -61,9 +61,9 @@ def rebinding(binders: list[Binder]) -> Any:
 def recur(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> Node:
     """``(recur v…)``."""
     if tail is None:
-        refused("recur must be in tail position, the last of loop or fn", form.place)
+        raise refused("recur must be in tail position, the last of loop or fn", form.place)
     if len(form.items) - 1 != tail.count:
-        refused(f"recur takes {tail.count} value(s) here, got {len(form.items) - 1}", form.place)
+        raise refused(f"recur takes {tail.count} value(s) here, got {len(form.items) - 1}", form.place)
     nodes = [compiler.compile(item, scope) for item in form.items[1:]]
     rebind = tail.rebind
 
@@ -78,7 +78,7 @@ def def_(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
     """``(def name v)`` and ``(defonce name v)``."""
     word = form.items[0].name
     if len(form.items) not in {3, 4} or (len(form.items) == 4 and type(form.items[2]) is not str):  # noqa: PLR2004 - with doc
-        refused(f'{word} takes a name and a value: ({word} name value) or ({word} name "doc" value)', form.place)
+        raise refused(f'{word} takes a name and a value: ({word} name value) or ({word} name "doc" value)', form.place)
     name = definable(form.items[1], form.place)
     value = compiler.compile(form.items[-1], scope)
     machine, once = compiler.machine, word == "defonce"
@@ -95,11 +95,11 @@ def def_(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
 def definable(form: Any, place: int) -> str:
     """The name that is to be defined."""
     if not isinstance(form, Symbol):
-        refused("def takes a name, and no pattern", place)
+        raise refused("def takes a name, and no pattern", place)
     if form.name in BUILTINS or form.name in SPECIAL or form.name in CONSTANTS:
         raise Fault("analysis_error", f"cannot shadow builtin '{form.name}'", "choose another name", place)
     if "/" in form.name or form.name.startswith(("*", "%", ".")):
-        refused(f"{form.name} cannot be defined", place)
+        raise refused(f"{form.name} cannot be defined", place)
     return form.name
 
 
@@ -107,8 +107,8 @@ def bindings(form: Call) -> list[tuple[Any, Any]]:
     """The pairs of a ``[p v …]``."""
     word = form.items[0].name
     if len(form.items) < 2 or not isinstance(form.items[1], Brackets):  # noqa: PLR2004 - the name and the pairs
-        refused(f"{word} needs its bindings in a vector: ({word} [name value] …)", form.place)
+        raise refused(f"{word} needs its bindings in a vector: ({word} [name value] …)", form.place)
     items = form.items[1].items
     if len(items) % 2:
-        refused(f"{word}: the bindings need a value for each name", form.place)
+        raise refused(f"{word}: the bindings need a value for each name", form.place)
     return list(zip(items[::2], items[1::2], strict=True))

@@ -1,14 +1,14 @@
 """Compiles forms: literals, names and calls; special forms have modules of their own."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from .._builtins import BUILTINS, CONSTANTS
 from .._fault import Fault, refused
 from .._keyword import Keyword
 from .._machine import Machine
-from .._reader._forms import Braces, Brackets, Call, Form, Regex, SetOf, Short, Symbol, VarOf
+from .._reader._forms import Braces, Brackets, Call, Form, Regex, SetOf, Short, Symbol, VarOf, symbols
 from .._values._calling import accessor, callable_value, too_many
 from .._values._key import enc
 from .._values._regex import pattern
@@ -18,6 +18,10 @@ from ._fast import fast
 from ._names import canonical, undefined
 from ._scope import Frame, Node, Scope
 
+_FRAMES: Final = 3  # of the interpreter, between a function of the language and one that it calls
+_CALLING: Final = frozenset({"Transform", "Order", "Part", "Combine", "Aggregate", "Map", "Tree", "Function"})
+_PREDICATES: Final = frozenset({"where", "all-of", "any-of", "none-of"})
+_MAKERS: Final = frozenset({"juxt", "fnil"})
 _RESULTS: Final = {"*1": 0, "*2": 1, "*3": 2}
 
 
@@ -57,7 +61,6 @@ class Compiler:
         self._depth += 1
         if self._depth > self.machine.max_depth:
             raise self.machine.too_deep()
-        scope.deepest = max(scope.deepest, self._depth)
         node = self._compile(form, scope, tail)
         self._depth -= 1
         return node
@@ -94,19 +97,20 @@ class Compiler:
                 return self._call(form, scope, tail)
             case Brackets() | Braces() | SetOf():
                 return self._collection(form, scope)
-            case Regex(text, place):
-                return _constant(pattern(text, self.machine.limits, place))
-            case VarOf(name):
-                return self._var(name, form)
             case Short():
                 return self.special["#()"](self, Call(form.items, form.place), scope, None)
             case _:
-                return _constant(form)
+                return _constant(self._atom(form))
 
-    def _var(self, name: str, form: VarOf) -> Node:
+    def _atom(self, form: Form) -> Any:
+        if isinstance(form, Regex):
+            return pattern(form.name, self.machine.limits, form.place)
+        return self._var(form.name, form) if isinstance(form, VarOf) else form
+
+    def _var(self, name: str, form: VarOf) -> Var:
         if name not in self.memory and canonical(name) not in BUILTINS:
             raise undefined(name, form.place, self.memory)
-        return _constant(Var(name))
+        return Var(name)
 
     def _collection(self, form: Brackets | Braces | SetOf, scope: Scope) -> Node:
         nodes = [self.compile(item, scope) for item in form.items]
@@ -118,7 +122,9 @@ class Compiler:
         for key in form.items[::2]:
             if not isinstance(key, str):
                 place = getattr(key, "place", form.place)
-                refused("keys of a map that is written out are keywords or texts", place, "use (assoc {} key value)")
+                raise refused(
+                    "keys of a map that is written out are keywords or texts", place, "use (assoc {} key value)"
+                )
         pairs = list(zip(form.items[::2], nodes[1::2], strict=True))
         return lambda frame: machine.mapping({key: node(frame) for key, node in pairs})
 
@@ -126,12 +132,14 @@ class Compiler:
 
     def name(self, symbol: Symbol, scope: Scope) -> Node:
         """What a name stands for: a local, else what is in memory, else what the language has."""
-        name = symbol.name
-        slot = scope.find(name)
+        slot = scope.find(symbol.name)
         if slot is not None:
             return lambda frame: frame[slot]
-        if name in self.memory:
-            return self._remembered(name, symbol.place)
+        name = symbol.name
+        return self._remembered(name, symbol.place) if name in self.memory else self._global(symbol)
+
+    def _global(self, symbol: Symbol) -> Node:
+        name = symbol.name
         if "/" in name and name.startswith(("data/", "ctx/")):
             return self._input(name.split("/", 1)[1])
         if name in _RESULTS:
@@ -169,13 +177,28 @@ class Compiler:
     def _named_call(self, head: Symbol, form: Call, scope: Scope, tail: Tail | None) -> Node:
         handler = self.special.get(head.name) or self.special.get(head.name.split("/")[0] + "/")
         if handler is not None and head.name not in BUILTINS:
-            return handler(self, form, scope, tail)
+            node = handler(self, form, scope, tail)
+            return self._kept(form, node, scope) if head.name in _PREDICATES else node
         builtin = BUILTINS.get(canonical(head.name))
         if builtin is None:
             return self._value_call(form, scope)
         if not accepts(builtin, len(form.items) - 1):
             raise too_many(builtin, len(form.items) - 1).at(form.place)
-        return self.builtin_call(builtin, [self.compile(item, scope) for item in form.items[1:]], form.place)
+        if builtin.family in _CALLING:
+            scope.deepest = max(scope.deepest, self._depth + _FRAMES)
+        node = self.builtin_call(builtin, [self.compile(item, scope) for item in form.items[1:]], form.place)
+        return self._kept(form, node, scope) if builtin.name in _MAKERS else node
+
+    def _kept(self, form: Call, node: Node, scope: Scope) -> Node:
+        """A function that a form makes, with what it takes to make it again in another run."""
+        found = {symbol.name: scope.find(symbol.name) for symbol in symbols(form)}
+        slots = [(name, slot) for name, slot in found.items() if slot is not None]
+
+        def kept(frame: Frame) -> Any:
+            made = node(frame)
+            return replace(made, form=form, held=tuple((name, frame[slot]) for name, slot in slots))
+
+        return kept
 
     def builtin_call(self, builtin: Builtin, nodes: list[Node], place: int) -> Node:
         """A call of a function of the language."""
@@ -195,6 +218,7 @@ class Compiler:
         return lambda frame: read(nodes[0](frame), nodes[1](frame))
 
     def _value_call(self, form: Call, scope: Scope) -> Node:
+        scope.deepest = max(scope.deepest, self._depth)
         head, *nodes = [self.compile(item, scope) for item in form.items]
         machine, count, place = self.machine, len(nodes), form.place
 

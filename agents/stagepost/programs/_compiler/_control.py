@@ -9,7 +9,7 @@ from ._scope import Frame, Node, Scope
 def if_(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> Node:
     """``(if c a b?)``."""
     if len(form.items) not in {3, 4}:
-        refused(f"{_name(form)} takes a test, a form and perhaps another", form.place)
+        raise refused(f"{_name(form)} takes a test, a form and perhaps another", form.place)
     test = compiler.compile(form.items[1], scope)
     branches = [compiler.compile(item, scope, tail) for item in (*form.items[2:], None)]
     then, other = branches[0], branches[1]
@@ -26,7 +26,7 @@ def if_(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> Node
 def when(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> Node:
     """``(when c body…)``."""
     if len(form.items) < 2:  # noqa: PLR2004 - the name and the test
-        refused(f"{_name(form)} needs a test", form.place)
+        raise refused(f"{_name(form)} needs a test", form.place)
     test = compiler.compile(form.items[1], scope)
     body = compiler.body(form.items[2:], scope, tail)
     wanted = _name(form) == "when"
@@ -42,7 +42,7 @@ def cond(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> Nod
     """``(cond test value … :else value)``."""
     items = form.items[1:]
     if len(items) % 2:
-        refused("cond needs a value for each test", form.place)
+        raise refused("cond needs a value for each test", form.place)
     pairs = [
         (compiler.compile(test, scope), compiler.compile(value, scope, tail))
         for test, value in zip(items[::2], items[1::2], strict=True)
@@ -64,7 +64,7 @@ def if_let(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> N
         case (Brackets((Symbol() as name, value)), then, *rest) if len(rest) < 2:  # noqa: PLR2004 - a or b
             pass
         case _:
-            refused("write (if-let [name value] a b), with one name and no pattern", form.place)
+            raise refused("write (if-let [name value] a b), with one name and no pattern", form.place)
     given = compiler.compile(value, scope)
     other = compiler.body(tuple(rest), scope, tail)
     with scope.block():
@@ -79,7 +79,7 @@ def when_let(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) ->
         case (Brackets((Symbol() as name, value)), *body):
             pass
         case _:
-            refused("write (when-let [name value] body…), with one name and no pattern", form.place)
+            raise refused("write (when-let [name value] body…), with one name and no pattern", form.place)
     given = compiler.compile(value, scope)
     with scope.block():
         slot = scope.declare(name.name)

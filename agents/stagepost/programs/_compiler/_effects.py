@@ -24,7 +24,7 @@ def call(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> Nod
                 return end(compiler, Call((Symbol(name, form.place), *rest), form.place), scope, tail)
             return _tool(compiler, name, tuple(rest), form, scope)
         case _:
-            refused('call takes the name of a tool and a map: (call "name" {:key value})', form.place)
+            raise refused('call takes the name of a tool and a map: (call "name" {:key value})', form.place)
 
 
 def tool(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> Node:
@@ -122,7 +122,7 @@ def budget(compiler: Compiler, form: Call, _: Scope, __: Tail | None) -> Node:
 def task(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
     """``(task "id" e)``."""
     if len(form.items) < 2:  # noqa: PLR2004 - task and its id
-        refused('task takes an id and a form: (task "id" form)', form.place)
+        raise refused('task takes an id and a form: (task "id" form)', form.place)
     name = _literal(form)
     body = compiler.body(form.items[2:], scope)
     machine = compiler.machine
@@ -153,7 +153,7 @@ def task_reset(compiler: Compiler, form: Call, _: Scope, __: Tail | None) -> Nod
 def step_done(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
     """``(step-done "id" "text")``."""
     if len(form.items) != 3:  # noqa: PLR2004 - the name, the id, the text
-        refused('step-done takes an id and a text: (step-done "id" "text")', form.place)
+        raise refused('step-done takes an id and a text: (step-done "id" "text")', form.place)
     name, machine = _literal(form), compiler.machine
     text = compiler.compile(form.items[2], scope)
 
@@ -168,7 +168,7 @@ def step_done(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> N
 def _literal(form: Call) -> str:
     word = form.items[0].name
     if len(form.items) < 2 or type(form.items[1]) is not str:  # noqa: PLR2004 - the name and the id
-        refused(f'{word}: the id has to be a text that is written out, such as "fetch"', form.place)
+        raise refused(f'{word}: the id has to be a text that is written out, such as "fetch"', form.place)
     return form.items[1]
 
 

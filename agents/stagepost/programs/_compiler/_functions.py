@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from .._fault import Fault, refused
 from .._machine import Machine
-from .._reader._forms import Braces, Brackets, Call, SetOf, Symbol
+from .._reader._forms import Braces, Brackets, Call, SetOf, Symbol, symbols
 from .._values._boundary import inward
 from .._values._types import Function, Var
 from ._binding import RECUR, definable, rebinding
@@ -16,25 +16,25 @@ from ._scope import Binder, Frame, Node, Scope
 
 _MOST: Final = 20
 _SIZE: Final = 200
-_OWN: Final = 3  # frames of the interpreter that a call takes beside its body
+_OWN: Final = 1  # the frame of the interpreter that a call takes beside its body
 
 
 def fn(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
     """``(fn [params] body…)``."""
     items = form.items[2:] if len(form.items) > 2 and isinstance(form.items[1], Symbol) else form.items[1:]  # noqa: PLR2004
     if not items or not isinstance(items[0], Brackets):
-        refused("fn needs its parameters in a vector: (fn [x] …)", form.place)
+        raise refused("fn needs its parameters in a vector: (fn [x] …)", form.place)
     return _function(compiler, items[0], items[1:], scope, form)
 
 
 def defn(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
     """``(defn name [params] body…)``, also with a text that says what it does."""
     if len(form.items) < 3:  # noqa: PLR2004 - defn, its name, its parameters
-        refused("defn takes a name, parameters and a body: (defn name [x] …)", form.place)
+        raise refused("defn takes a name, parameters and a body: (defn name [x] …)", form.place)
     name = definable(form.items[1], form.place)
     rest = form.items[3:] if type(form.items[2]) is str else form.items[2:]
     if not rest or not isinstance(rest[0], Brackets):
-        refused("defn needs its parameters in a vector, once: (defn name [x] …)", form.place)
+        raise refused("defn needs its parameters in a vector, once: (defn name [x] …)", form.place)
     made = _function(compiler, rest[0], rest[1:], scope, form)
     machine = compiler.machine
 
@@ -47,7 +47,9 @@ def defn(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
 
 def short(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
     """``#(f % %2)``; the form has what stands inside."""
-    count = max((_placeholder(symbol) for symbol in _symbols(form)), default=0)
+    if not form.items:
+        raise refused("#() is empty", form.place, "write #(f %)")
+    count = max((_placeholder(symbol) for symbol in symbols(form)), default=0)
     body = _renamed(form)
     params = Brackets(tuple(Symbol(f"p{number}%", form.place) for number in range(1, count + 1)), form.place)
     return _function(compiler, params, (body,), scope, Call((Symbol("fn", form.place), params, body), form.place))
@@ -76,7 +78,7 @@ def _function(compiler: Compiler, params: Brackets, body: tuple[Any, ...], scope
     if variadic:
         del names[-2]
     if any(isinstance(name, Symbol) and name.name == "&" for name in names):
-        refused("& is followed by one pattern, the last", params.place)
+        raise refused("& is followed by one pattern, the last", params.place)
     seen = [False]
 
     def compiled(own: Scope) -> tuple[Node, tuple[tuple[int, Binder], ...]]:
@@ -214,13 +216,7 @@ _CALLS: Final = {1: _call_one, 2: _call_two}
 
 
 def _has_recur(forms: tuple[Any, ...]) -> bool:
-    return any(symbol.name == "recur" for form in forms for symbol in _symbols(form))
-
-
-def _symbols(form: Any) -> list[Symbol]:
-    if isinstance(form, Symbol):
-        return [form]
-    return [found for item in getattr(form, "items", ()) for found in _symbols(item)]
+    return any(symbol.name == "recur" for form in forms for symbol in symbols(form))
 
 
 def _placeholder(symbol: Symbol) -> int:
@@ -253,11 +249,11 @@ def remade(compiler: Compiler, function: Function) -> Function:
     """A function of another run, made again for this one."""
     scope = Scope()
     slots = [scope.declare(name) for name, _ in function.held]
-    node = fn(compiler, function.form, scope, None)
+    node = compiler.compile(function.form, scope)
     frame: Frame = [None] * scope.size
     for slot, (name, value) in zip(slots, function.held, strict=True):
         frame[slot] = inward(value, name, compiler.machine.tick, lambda inner: remade(compiler, inner))
     made = node(frame)
-    if not isinstance(made, Function):  # pragma: no cover - fn makes nothing else
+    if not isinstance(made, Function):  # pragma: no cover - it made one before
         raise TypeError
     return made

@@ -22,7 +22,7 @@ def for_(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
     """``(for [p coll …] body)`` and ``(doseq [p coll …] body…)``."""
     pairs = bindings(form)
     if not pairs or isinstance(pairs[0][0], Keyword):
-        refused("for and doseq begin with a name and a collection", form.place)
+        raise refused("for and doseq begin with a name and a collection", form.place)
     machine, keeps = compiler.machine, form.items[0].name == "for"
     with scope.block():
         levels = _levels(compiler, pairs, scope, form)
@@ -49,11 +49,11 @@ def _levels(
         if not isinstance(pattern, Keyword):
             levels.append((compiler.compile(value, scope), binder(compiler, pattern, scope), []))
         elif str(pattern) not in _KNOWN:
-            refused(f"unknown modifier {pattern} in for/doseq. Known: {', '.join(_KNOWN)}", form.place)
+            raise refused(f"unknown modifier {pattern} in for/doseq. Known: {', '.join(_KNOWN)}", form.place)
         elif pattern.twin == "let":
             inner = bindings(Call((form.items[0], value), form.place)) if isinstance(value, Brackets) else None
             if inner is None:
-                refused(":let takes bindings in a vector: :let [name value]", form.place)
+                raise refused(":let takes bindings in a vector: :let [name value]", form.place)
             made = [(compiler.compile(each, scope), binder(compiler, name, scope)) for name, each in inner]
             levels[-1][2].append(("let", made))
         else:

@@ -1,7 +1,6 @@
 """Names that the language has, and what to say of those that it does not have."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Final
 
 from .._builtins import BUILTINS, CONSTANTS, FAMILIES
@@ -77,6 +76,7 @@ _INSTEAD: Final = {
     "ctx": "name the input: data/x",
     "tool": "name the tool: (tool/x {:key value})",
     "memory": "write the name of what is stored",
+    ".": "methods are written (.method value); .getTime, .indexOf and .lastIndexOf are there",
     "%": "% and %1 stand inside #() only",
 }
 
@@ -114,5 +114,7 @@ def _hint(name: str, known: Iterable[str]) -> str | None:
     hyphens = name.replace("_", "-")
     if hyphens in names:
         return f"names have hyphens: {hyphens}"
-    close = get_close_matches(name[:40], sorted(names), n=1, cutoff=0.75)
+    from difflib import get_close_matches  # noqa: PLC0415 - dear to import, and seldom used
+
+    close = get_close_matches(name[:40], sorted(names), n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else None

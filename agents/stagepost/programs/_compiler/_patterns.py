@@ -20,14 +20,14 @@ def binder(compiler: Compiler, form: Form, scope: Scope) -> Binder:
     match form:
         case Symbol(name, place):
             if "/" in name or name.startswith(("%", "&")):
-                refused(f"{name} cannot be the name of a local value", place)
+                raise refused(f"{name} cannot be the name of a local value", place)
             return _slot(scope.declare(name))
         case Brackets():
             return _sequence(compiler, form, scope)
         case Braces():
             return _map(compiler, form, scope)
         case _:
-            refused("a pattern is a name, [a b & rest] or {:keys [a b]}", getattr(form, "place", None))
+            raise refused("a pattern is a name, [a b & rest] or {:keys [a b]}", getattr(form, "place", None))
 
 
 def _slot(slot: int) -> Binder:
@@ -46,7 +46,7 @@ def _sequence(compiler: Compiler, form: Brackets, scope: Scope) -> Binder:
     ampersands = [index for index, item in enumerate(items) if isinstance(item, Symbol) and item.name == "&"]
     if ampersands:
         if ampersands[0] != len(items) - 2:
-            refused("& is followed by one pattern, the last", form.place)
+            raise refused("& is followed by one pattern, the last", form.place)
         rest = binder(compiler, items.pop(), scope)
         items.pop()
     parts = [binder(compiler, item, scope) for item in items]
@@ -67,22 +67,8 @@ def _sequence(compiler: Compiler, form: Brackets, scope: Scope) -> Binder:
 
 
 def _map(compiler: Compiler, form: Braces, scope: Scope) -> Binder:
-    pairs = list(zip(form.items[::2], form.items[1::2], strict=True))
-    whole: Binder | None = None
-    defaults: dict[str, Any] = {}
-    wanted: list[tuple[Form, Any]] = []
-    for key, value in pairs:
-        match key, value:
-            case Keyword(twin=("keys" | "strs") as group), Brackets(items):
-                wanted += [(item, _GROUPS[group](_plain(item, form))) for item in items]
-            case Keyword(twin="or"), Braces(items):
-                defaults = {_plain(name, form): given for name, given in zip(items[::2], items[1::2], strict=True)}
-            case Keyword(twin="as"), Symbol():
-                whole = binder(compiler, value, scope)
-            case _ if isinstance(value, str) and not isinstance(key, str):
-                wanted.append((key, value))
-            case _:
-                refused("a pattern for maps is {:keys [a b]}, {name :key}, :or {a default} or :as name", form.place)
+    wanted, defaults, name = _fields(form)
+    whole = binder(compiler, name, scope) if name is not None else None
     # defaults are evaluated before the names are declared, so they see what is outside
     made = {name: compiler.compile(given, scope) for name, given in defaults.items()}
     parts = [
@@ -105,10 +91,31 @@ def _map(compiler: Compiler, form: Braces, scope: Scope) -> Binder:
     return bind
 
 
+def _fields(form: Braces) -> tuple[list[tuple[Form, Any]], dict[str, Any], Symbol | None]:
+    """What is bound to which keys, the defaults by name, and the name of the whole."""
+    wanted: list[tuple[Form, Any]] = []
+    defaults: dict[str, Any] = {}
+    whole = None
+    for key, value in zip(form.items[::2], form.items[1::2], strict=True):
+        match key, value:
+            case Keyword(twin=("keys" | "strs") as group), Brackets(items):
+                wanted += [(item, _GROUPS[group](_plain(item, form))) for item in items]
+            case Keyword(twin="or"), Braces(items):
+                defaults = {_plain(name, form): given for name, given in zip(items[::2], items[1::2], strict=True)}
+            case Keyword(twin="as"), Symbol():
+                whole = value
+            case _ if isinstance(value, str) and not isinstance(key, str):
+                wanted.append((key, value))
+            case _:
+                what = "a pattern for maps is {:keys [a b]}, {name :key}, :or {a default} or :as name"
+                raise refused(what, form.place)
+    return wanted, defaults, whole
+
+
 def _plain(item: Form, form: Braces) -> str:
     if isinstance(item, Symbol):
         return item.name
-    refused("names of fields are expected", form.place)
+    raise refused("names of fields are expected", form.place)
 
 
 def _unfit(expected: str, value: Any, place: int) -> Fault:

@@ -10,7 +10,7 @@ Binder: TypeAlias = Callable[[Frame, Any], None]
 
 
 class Scope:
-    """The local names of one function while it is compiled; values are immutable, so inner functions copy what they use."""
+    """The local names of one function; values are immutable, so inner functions copy those that they use."""
 
     def __init__(self, parent: "Scope | None" = None) -> None:
         self._parent = parent

@@ -1,6 +1,5 @@
 """The threading forms, which are rewritten to nested calls."""
 
-from dataclasses import replace
 from typing import Any
 
 from .._fault import refused
@@ -13,7 +12,7 @@ from ._scope import Node, Scope
 def thread(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> Node:
     """``(-> v (f a))`` and ``(->> v (f a))``."""
     if len(form.items) < 2:  # noqa: PLR2004 - the name and the value
-        refused(f"{form.items[0].name} needs a value", form.place)
+        raise refused(f"{form.items[0].name} needs a value", form.place)
     made: Any = form.items[1]
     last = form.items[0].name == "->>"
     for step in form.items[2:]:
@@ -24,7 +23,7 @@ def thread(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> N
 def _through(step: Any, value: Any, form: Call, *, last: bool) -> Call:
     if isinstance(step, Call):
         items = (*step.items, value) if last else (step.items[0], value, *step.items[1:])
-        return replace(step, items=items)
+        return Call(items, step.place)
     if not isinstance(step, (Symbol, Keyword, Short)):
-        refused("a value is threaded through calls, names and keywords", form.place)
+        raise refused("a value is threaded through calls, names and keywords", form.place)
     return Call((step, value), getattr(step, "place", form.place))

@@ -30,15 +30,15 @@ def where(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
         case (field, operator, _):
             del operator
             _path(field, form)
-            refused(f"where: the operator is one of {', '.join(_OPERATORS)}", form.place)
+            raise refused(f"where: the operator is one of {', '.join(_OPERATORS)}", form.place)
         case (Keyword() as field, value) if type(value) is str:
-            refused(
+            raise refused(
                 "where takes (where field) or (where field operator value)",
                 form.place,
                 f'write (where {field} = "{value[:40]}")',
             )
         case _:
-            refused("where takes (where field) or (where field operator value)", form.place)
+            raise refused("where takes (where field) or (where field operator value)", form.place)
 
 
 def combined(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
@@ -68,7 +68,7 @@ def _path(field: Any, form: Call) -> Callable[[Any], Any]:
     if isinstance(field, str):
         return lambda item: get(item, field)
     if not isinstance(field, Brackets) or not all(isinstance(part, (str, int)) for part in field.items):
-        refused("where: a field is a keyword, or a vector of keywords", form.place)
+        raise refused("where: a field is a keyword, or a vector of keywords", form.place)
     parts = field.items
 
     def read(item: Any) -> Any:

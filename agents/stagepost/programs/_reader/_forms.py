@@ -1,79 +1,101 @@
-"""What a program is read to: atoms are values, all else are forms with a place."""
+"""What a program is read to: atoms are values, all else are forms with a place. They are never changed."""
 
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, TypeAlias, final
+
+
+class Nested:
+    """A form with forms inside.
+
+    Attributes:
+        items: The forms inside; of a map, keys and values in turn.
+        place: Offset of its beginning in the text.
+    """
+
+    __match_args__ = ("items", "place")
+    __slots__ = ("items", "place")
+
+    def __init__(self, items: tuple[Any, ...], place: int) -> None:
+        self.items = items
+        self.place = place
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A name."""
-
-    name: str
-    place: int
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Nested):
     """``(f x)``."""
 
-    items: tuple[Any, ...]
-    place: int
+    __slots__ = ()
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Brackets:
+class Brackets(Nested):
     """``[x y]``."""
 
-    items: tuple[Any, ...]
-    place: int
+    __slots__ = ()
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Braces:
-    """``{k v}``; keys and values in turn."""
+class Braces(Nested):
+    """``{k v}``."""
 
-    items: tuple[Any, ...]
-    place: int
+    __slots__ = ()
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class SetOf:
+class SetOf(Nested):
     """``#{x y}``."""
 
-    items: tuple[Any, ...]
-    place: int
+    __slots__ = ()
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Short:
+class Short(Nested):
     """``#(f % x)``."""
 
-    items: tuple[Any, ...]
-    place: int
+    __slots__ = ()
+
+
+class Named:
+    """A form that is one word.
+
+    Attributes:
+        name: The word.
+        place: Offset of its beginning in the text.
+    """
+
+    __match_args__ = ("name", "place")
+    __slots__ = ("name", "place")
+
+    def __init__(self, name: str, place: int) -> None:
+        self.name = name
+        self.place = place
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Regex:
-    """``#"[0-9]+"``."""
+class Symbol(Named):
+    """A name."""
 
-    text: str
-    place: int
+    __slots__ = ()
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class VarOf:
+class Regex(Named):
+    """``#"[0-9]+"``; its name is the expression."""
+
+    __slots__ = ()
+
+
+@final
+class VarOf(Named):
     """``#'x``."""
 
-    name: str
-    place: int
+    __slots__ = ()
 
 
-Form = Symbol | Call | Brackets | Braces | SetOf | Short | Regex | VarOf | str | int | float | bool | None
+def symbols(form: Any) -> list[Symbol]:
+    """All symbols in a form."""
+    if isinstance(form, Symbol):
+        return [form]
+    return [found for item in form.items for found in symbols(item)] if isinstance(form, Nested) else []
+
+
+Form: TypeAlias = Nested | Named | str | int | float | bool | None

@@ -108,20 +108,12 @@ class _Reader:
         match token.kind:
             case "number":
                 return self._number(token)
-            case "string":
-                return _unescaped(token.text[1:-1])
             case "keyword":
-                return self._named(token.text, Keyword(token.text[1:]))
-            case "regex":
-                return Regex(token.text[2:-1], token.place)
-            case "special":
-                return _FLOATS[token.text]
-            case "char":
-                return _CHARACTERS.get(token.text[1:], token.text[1:])
-            case "var":
-                return VarOf(token.text[2:], token.place)
-            case _:
+                return self._named(token.text, Keyword(token.text[1:]))  # type: ignore[no-any-return]  # the same keyword
+            case "symbol":
                 return self._symbol(token)
+            case kind:
+                return _ATOMS[kind](token)
 
     def _symbol(self, token: Token) -> Form:
         if token.text in _WORDS:
@@ -162,3 +154,12 @@ class _Reader:
 
 def _unescaped(text: str) -> str:
     return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[0]), text) if "\\" in text else text
+
+
+_ATOMS: Final[dict[str, Callable[[Token], Form]]] = {
+    "string": lambda token: _unescaped(token.text[1:-1]),
+    "regex": lambda token: Regex(token.text[2:-1], token.place),
+    "special": lambda token: _FLOATS[token.text],
+    "char": lambda token: _CHARACTERS.get(token.text[1:], token.text[1:]),
+    "var": lambda token: VarOf(token.text[2:], token.place),
+}

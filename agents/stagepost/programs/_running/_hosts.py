@@ -1,6 +1,5 @@
 """How a program waits: not at all in a script, in a greenlet on an event loop."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -61,7 +60,7 @@ class DirectHost:
     def pause(self) -> None:
         """Nobody waits."""
 
-    def call(self, name: str, arguments: dict[str, Any]) -> Any:
+    def call(self, name: str, _: dict[str, Any]) -> Any:
         """There are no tools in a script without an event loop."""
         raise Fault("tool_not_found", f"Unknown tool: {name}. No tools available.") from None
 
@@ -79,8 +78,3 @@ class DirectHost:
                 parent.prints += machine.branch.prints
                 machine.branch = parent
         return made
-
-
-async def awaited(value: Any) -> Any:
-    """What a tool gave, or what it gives when it is awaited."""
-    return await value if inspect.isawaitable(value) else value

@@ -4,6 +4,7 @@ The evaluator is made of plain functions, which call each other as deep as the p
 where they are while the coroutine that started it awaits what they need, and goes on with the answer.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ import anyio.lowlevel
 from .._errors import ExtraMissing
 from .._fault import Fault
 from .._machine import Branch, Machine
-from ._hosts import Calls, Tool, awaited, branch_of, in_branch
+from ._hosts import Calls, Tool, branch_of, in_branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ class LoopHost:
     async def _done(self, request: Any) -> Any:
         match request:
             case _Call(name, arguments):
-                return await awaited(self._calls.tools[name](**arguments))
+                result = self._calls.tools[name](**arguments)
+                return await result if inspect.isawaitable(result) else result
             case _Parallel(acts):
                 return await self._branches(acts)
             case _:

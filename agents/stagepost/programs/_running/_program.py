@@ -88,7 +88,7 @@ def _outcome(machine: Machine, value: Any, end: End) -> Outcome:
 def _settled(machine: Machine, value: Any, where: str, remade: Callable[[Function], Any] | None) -> Any:
     """A copy that no longer knows the machine."""
     try:
-        return inward(value, where, machine.tick, remade)
+        return inward(value, where, machine.copying, remade)
     except InvalidValue as refused:
         raise Fault("memory_exceeded", f"{where} is nested too deep to be kept") from refused
 
@@ -98,7 +98,7 @@ def _storable(name: str) -> Callable[[Function], Any]:
         if function.form is None:
             raise Fault(
                 "type_error",
-                f"{name} holds a function that cannot be stored: one made by where, all-of, any-of, none-of, juxt or fnil",
+                f"{name} holds a function that cannot be stored: of (apply juxt …) or the like",
                 f"write (defn {name} [x] …) that calls it",
             )
         return function

@@ -3,17 +3,17 @@
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
-
-import anyio
+from typing import TYPE_CHECKING, Any
 
 from .._limits import Limits
 from .._machine import Machine
 from .._outcome import Outcome
 from ._hosts import DirectHost, Tool
-from ._loop_host import LoopHost
 from ._program import perform
 from ._world import Surroundings, World
+
+if TYPE_CHECKING:
+    from ._loop_host import LoopHost
 
 
 async def run(
@@ -42,6 +42,8 @@ async def run(
         InvalidValue: An input, or the result of a tool, is no value of programs.
         ExtraMissing: A package of ``stagepost[programs]`` is missing.
     """
+    from ._loop_host import LoopHost  # noqa: PLC0415 - scripts need no event loop
+
     tools = tools or {}
     host = LoopHost(tools)
     machine = _machine(host, data, limits, around)
@@ -60,6 +62,8 @@ def run_sync(
 ) -> Outcome:
     """Run a program in a script; with tools, an event loop is started for it. See `run`."""
     if tools:
+        import anyio  # noqa: PLC0415 - scripts without tools need no event loop
+
         asked = partial(run, source, data=data, memory=memory, tools=tools, limits=limits, around=around)
         return anyio.run(asked)
     host = DirectHost()
@@ -67,7 +71,7 @@ def run_sync(
 
 
 def _machine(
-    host: DirectHost | LoopHost, data: Mapping[str, Any] | None, limits: Limits | None, around: Surroundings | None
+    host: "DirectHost | LoopHost", data: Mapping[str, Any] | None, limits: Limits | None, around: Surroundings | None
 ) -> Machine:
     machine = Machine(limits or Limits(), host, World(data or {}, around or Surroundings()), time.perf_counter)
     host.machine = machine

@@ -1,11 +1,12 @@
 """Keys of maps and members of sets that Python cannot hash, or that it takes for others.
 
-Python cannot hash lists and dictionaries, and takes ``True`` for ``1``. Such values are wrapped; texts, keywords, numbers
-and nil, which nearly all keys are, are not.
+Python cannot hash lists and dictionaries, and takes ``True`` for ``1``. Such values are wrapped; texts, keywords,
+numbers and nil, which nearly all keys are, are not.
 """
 
 from typing import Any, Final, final
 
+from ._effort import Effort
 from ._equality import equal
 
 _PLAIN: Final = frozenset({str, int, float, type(None)})
@@ -19,7 +20,7 @@ class Key:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-        self._hash = _hash(value)
+        self._hash = _hash(value, Effort())
 
     def __hash__(self) -> int:
         return self._hash
@@ -40,11 +41,11 @@ def dec(key: Any) -> Any:
     return key.value if type(key) is Key else key
 
 
-def _hash(value: Any) -> int:
+def _hash(value: Any, effort: Effort) -> int:
     if isinstance(value, list):
-        return hash(tuple(map(_hash, value)))
+        effort.spend(len(value))
+        return hash(tuple([_hash(each, effort) for each in value]))
     if isinstance(value, dict):
-        return hash(frozenset((key, _hash(of)) for key, of in value.items()))
-    if isinstance(value, bool):
-        return hash(("bool", value))
-    return hash(value)
+        effort.spend(len(value))
+        return hash(frozenset([(key, _hash(of, effort)) for key, of in value.items()]))
+    return hash(("bool", value)) if isinstance(value, bool) else hash(value)

@@ -5,6 +5,7 @@ from functools import cmp_to_key
 from typing import Any, Final
 
 from .._keyword import Keyword
+from ._effort import Effort
 from ._key import dec
 from ._types import Builtin, Function, Pattern, Var
 
@@ -19,21 +20,21 @@ def ordered(keys: Iterable[Any]) -> list[Any]:
     if kinds <= {str} or kinds <= {Keyword} or kinds <= {int}:
         listed.sort()
         return listed
-    listed.sort(key=cmp_to_key(lambda left, right: compare_any(dec(left), dec(right))))
+    effort = Effort()
+    listed.sort(key=cmp_to_key(lambda left, right: _compare(dec(left), dec(right), effort)))
     return listed
 
 
-def compare_any(left: Any, right: Any) -> int:
-    """-1, 0 or 1."""
+def _compare(left: Any, right: Any, effort: Effort) -> int:
     rank, other = _rank(left), _rank(right)
     if rank != other:
         return -1 if rank < other else 1
     if isinstance(left, list):
-        return _compare_lists(left, right)
+        return _compare_lists(left, right, effort)
     if isinstance(left, dict):
-        return _compare_lists(_entries(left), _entries(right))
+        return _compare_lists(_entries(left), _entries(right), effort)
     if isinstance(left, frozenset):
-        return _compare_lists(list(map(dec, ordered(left))), list(map(dec, ordered(right))))
+        return _compare_lists(list(map(dec, ordered(left))), list(map(dec, ordered(right))), effort)
     if rank == _LAST:
         left, right = _text(left), _text(right)
     return 0 if left == right else -1 if left < right else 1
@@ -49,9 +50,10 @@ def _rank(value: Any) -> int:
     return _RANKS.get(type(value), _LAST)
 
 
-def _compare_lists(left: list[Any], right: list[Any]) -> int:
+def _compare_lists(left: list[Any], right: list[Any], effort: Effort) -> int:
+    effort.spend(min(len(left), len(right)))
     for one, other in zip(left, right, strict=False):
-        result = compare_any(one, other)
+        result = _compare(one, other, effort)
         if result:
             return result
     return (len(left) > len(right)) - (len(left) < len(right))

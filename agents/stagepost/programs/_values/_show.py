@@ -57,7 +57,7 @@ class Printer:
         return value.isoformat() if isinstance(value, date) else self.text(value)
 
     def _within(self, opening: str, parts: Iterable[Any], count: int, closing: str, *, shown: bool = False) -> str:
-        texts = []
+        texts: list[str] = []
         for part in parts:
             if len(texts) == self._items:
                 return f"{opening}{' '.join(texts)} ...{closing} ({count} items, showing first {self._items})"

@@ -1,9 +1,12 @@
 """Encrypting what an application keeps in tables of its own, which an `EncryptedStore` does not look into."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from ..errors import CorruptStore
 from ._keys import Changed, Keys
+
+_OWN: Final = b"application"  # what such texts are
 
 
 class EncryptedTexts:
@@ -28,7 +31,7 @@ class EncryptedTexts:
             name: What it is, such as its place: it can be opened by this name only.
             text: It.
         """
-        return self._keys.seal_text(name.encode(), text)
+        return self._keys.seal_text(_OWN, text, owner=name.encode())
 
     def open(self, name: str, sealed: str) -> str:
         """A text as it was before it was encrypted.
@@ -38,6 +41,6 @@ class EncryptedTexts:
             CorruptStore: It was changed, or encrypted by another name.
         """
         try:
-            return self._keys.open_text(name.encode(), sealed)
+            return self._keys.open_text(_OWN, sealed, owner=name.encode())
         except Changed:
             raise CorruptStore(f"the encrypted text {name!r} is not what was written") from None

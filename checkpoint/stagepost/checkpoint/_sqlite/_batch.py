@@ -103,6 +103,20 @@ class Intake(Generic[T]):
             self._waiting.append(request)
 
 
+class Uncascaded(Generic[T]):
+    """Work that deletes runs without their rows in other tables, in a transaction of its own.
+
+    Args:
+        work: What it does.
+    """
+
+    def __init__(self, work: Callable[[sqlite3.Connection], T]) -> None:
+        self._work = work
+
+    def __call__(self, connection: sqlite3.Connection) -> T:
+        return self._work(connection)
+
+
 class Outcome(NamedTuple):
     """What became of one request: a result, or the error it ended with and nothing of it in the database."""
 
@@ -151,6 +165,22 @@ def _all_at_once(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[
 
 
 def _one_by_one(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
+    if any(isinstance(work, Uncascaded) for work in batch):
+        return [_alone(connection, work) for work in batch]
+    return _in_turn(connection, batch)
+
+
+def _alone(connection: sqlite3.Connection, work: Work) -> Outcome:
+    """One request, for which foreign keys are not enforced if it says so; that cannot change in a transaction."""
+    is_cascading = not isinstance(work, Uncascaded)
+    connection.execute(f"PRAGMA foreign_keys = {is_cascading}")
+    try:
+        return _in_turn(connection, [work])[0]
+    finally:
+        connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _in_turn(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[Outcome]:
     try:
         connection.execute("BEGIN IMMEDIATE")
         refusal = refused(connection)
@@ -167,7 +197,7 @@ def _one_by_one(connection: sqlite3.Connection, batch: Sequence[Work]) -> list[O
         roll_back(connection)
         if len(batch) == 1 or is_fatal(error):
             return [Outcome(error=error)] * len(batch)
-        return [_one_by_one(connection, [work])[0] for work in batch]
+        return [_in_turn(connection, [work])[0] for work in batch]
     except BaseException:  # a bug in a request: it goes to whoever runs batches, on a connection that is still usable
         roll_back(connection)
         raise

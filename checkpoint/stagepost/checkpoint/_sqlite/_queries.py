@@ -148,9 +148,9 @@ _OF_RUNS = (
     "vals",
     "waits",
 )
+_NO_RUN = "rk NOT IN (SELECT rk FROM runs) AND rk NOT IN (SELECT maker FROM leavings WHERE number = -1)"
 ORPHANS = " UNION ALL ".join(
-    f"SELECT '{table}', count(*), count(DISTINCT rk) FROM {table} WHERE rk NOT IN (SELECT rk FROM runs)"
-    for table in _OF_RUNS
+    f"SELECT '{table}', count(*), count(DISTINCT rk) FROM {table} WHERE {_NO_RUN}" for table in _OF_RUNS
 )
 UNUSED_LISTS = """
 WITH unused AS (

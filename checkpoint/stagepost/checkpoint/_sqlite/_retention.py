@@ -1,12 +1,13 @@
 """What is deleted, as functions over a connection that is inside a transaction.
 
-A run that is deleted takes its rows of all tables with it (``ON DELETE CASCADE``), and the runs below it that have
-ended: those whose ids begin with its own and a dot, which its steps have started. Nor are these pruned before it, since
-a step that runs again asks for them. Its key and id stay, if they are to be remembered, unless somebody deletes it.
+With a run go the runs below it that have ended: those whose ids begin with its own and a dot, which its steps have
+started. Nor are these pruned before it, since a step that runs again asks for them. Its key and id stay, if they are to
+be remembered, unless somebody deletes it.
 
 Commits wait while this goes on, so runs are pruned one by one until a few milliseconds have passed, and the rest is
-left to the next transaction. Of a long list that is gone the elements stay at first: nothing refers to them, `leavings`
-names them, and they are swept in slices.
+left to the next transaction. For the same reason a run does not take its rows of other tables with it at once: foreign
+keys are not enforced (`Uncascaded`), the rows are left, and swept in slices, in the same transaction as far as there is
+time. Of a run that somebody deletes by hand in SQLite's shell they are deleted by ``ON DELETE CASCADE``.
 """
 
 import sqlite3
@@ -18,11 +19,12 @@ from ..errors import RunNotEnded
 from ._error_words import index_errors
 from ._fence import run_of
 from ._keys import free, remember
+from ._leavings import leave_run, sweep
 from ._queries import SELECT_RUN
 
 _ENDED = "status NOT IN ('running', 'waiting')"
-_DELETE = f"DELETE FROM runs WHERE run_id = ? AND {_ENDED}"
-_DELETE_BELOW = f"DELETE FROM runs WHERE run_id > ? AND run_id < ? AND {_ENDED}"
+_DELETE = f"DELETE FROM runs WHERE run_id = ? AND {_ENDED} RETURNING rk"
+_DELETE_BELOW = f"DELETE FROM runs WHERE run_id > ? AND run_id < ? AND {_ENDED} RETURNING rk"
 _OLD = f"""
 SELECT rk FROM runs WHERE finished_at < ? AND {_ENDED} AND NOT EXISTS (
   SELECT 1 FROM runs AS root WHERE instr(runs.run_id, '.') > 0
@@ -31,15 +33,8 @@ SELECT rk FROM runs WHERE finished_at < ? AND {_ENDED} AND NOT EXISTS (
 ) ORDER BY finished_at LIMIT ?
 """
 _PRUNE = "DELETE FROM runs WHERE rk = ?"
-_LEFT: Final = "SELECT maker, number FROM leavings LIMIT 1"
-_SWEEP: Final = """
-DELETE FROM elements WHERE maker = ? AND number = ? AND idx IN (
-  SELECT idx FROM elements WHERE maker = ? AND number = ? ORDER BY idx LIMIT ?
-)
-"""
-_SWEPT: Final = "DELETE FROM leavings WHERE maker = ? AND number = ?"
 _SLICE: Final = 0.005  # seconds after which a transaction deletes no more
-_AT_ONCE: Final = 50  # elements that one statement deletes, and runs that are looked for at once
+_AT_ONCE: Final = 50  # runs that are looked for at once
 
 
 class Pruned(NamedTuple):
@@ -56,18 +51,20 @@ class Pruned(NamedTuple):
 
 def delete(connection: sqlite3.Connection, run_id: str) -> None:
     """Delete a run that has ended, or what is remembered of one that was forgotten."""
-    if connection.execute(_DELETE, (run_id,)).rowcount != 1:
+    until = perf_counter() + _SLICE
+    if not _is_deleted(connection, run_id):
         if free(connection, run_id) and connection.execute(SELECT_RUN, (run_id,)).fetchone() is None:
             return
         raise RunNotEnded(run_id, run_of(connection, run_id).status)
-    _delete_below(connection, run_id)
+    _sweep_until(connection, until)
 
 
 def forget(connection: sqlite3.Connection, run_id: str) -> None:
     """Delete a run that ends now."""
+    until = perf_counter() + _SLICE
     remember(connection, "run_id = ?", (run_id,))
-    connection.execute(_DELETE, (run_id,))
-    _delete_below(connection, run_id)
+    _is_deleted(connection, run_id)
+    _sweep_until(connection, until)
 
 
 def prune(connection: sqlite3.Connection, before: int, limit: int) -> Pruned:
@@ -79,20 +76,20 @@ def prune(connection: sqlite3.Connection, before: int, limit: int) -> Pruned:
     for (row,) in _while_time(found, until):
         remember(connection, "rk = ?", (row,))
         connection.execute(_PRUNE, (row,))
+        leave_run(connection, row)
         done += 1
     index_errors(connection)
     return Pruned(done, len(found) < wanted and done == len(found))
 
 
-def sweep(connection: sqlite3.Connection) -> bool:
-    """Delete elements of lists that are gone, for a few milliseconds; returns whether there are more."""
-    until = perf_counter() + _SLICE
-    while (place := connection.execute(_LEFT).fetchone()) is not None:
-        if connection.execute(_SWEEP, (*place, *place, _AT_ONCE)).rowcount < _AT_ONCE:
-            connection.execute(_SWEPT, place)
-        elif perf_counter() > until:
-            return True
-    return False
+def go_on(connection: sqlite3.Connection) -> bool:
+    """Delete what is left of runs and lists that are gone, for a few milliseconds; returns whether there is more."""
+    return sweep(connection, perf_counter() + _SLICE)
+
+
+def _sweep_until(connection: sqlite3.Connection, until: float) -> None:
+    if perf_counter() < until:
+        sweep(connection, until)
 
 
 def _while_time(rows: list[tuple[int]], until: float) -> Iterator[tuple[int]]:
@@ -103,6 +100,13 @@ def _while_time(rows: list[tuple[int]], until: float) -> Iterator[tuple[int]]:
         yield row
 
 
-def _delete_below(connection: sqlite3.Connection, run_id: str) -> None:
-    connection.execute(_DELETE_BELOW, (f"{run_id}.", f"{run_id}/"))  # the character behind the dot
+def _is_deleted(connection: sqlite3.Connection, run_id: str) -> bool:
+    """Delete a run that has ended with those below it, but for their rows in other tables; False if there is none."""
+    rows = connection.execute(_DELETE, (run_id,)).fetchall()
+    if not rows:
+        return False
+    rows += connection.execute(_DELETE_BELOW, (f"{run_id}.", f"{run_id}/")).fetchall()  # the character behind the dot
+    for (row,) in rows:
+        leave_run(connection, row)
     index_errors(connection)
+    return True

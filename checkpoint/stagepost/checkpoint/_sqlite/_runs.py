@@ -26,6 +26,7 @@ from . import _retention as retention
 from . import _statements as statements
 from . import _waits as waits
 from ._applications import Application, Checked
+from ._batch import Uncascaded
 from ._changes import changes_of
 from ._connect import Connection
 from ._creating import Creation
@@ -98,8 +99,9 @@ class SqlRuns(SqlInbox, Scheduling):
         is_forgotten = commit.lease.keep is _NONE and statements.is_forgotten(commit)
         if commit.also or gives_up or is_forgotten:
             work = partial(statements.commit_with_more, change=commit, now=now, checked=self._checked)
-            written = self._sink.write(work, tells=gives_up)
-            return self._then_sweep(written) if is_forgotten else written
+            if is_forgotten:
+                return self._then_sweep(self._sink.write(work if commit.also else Uncascaded(work), tells=gives_up))
+            return self._sink.write(work, tells=gives_up)
         return self._sink.write(changes_of(commit, now))
 
     async def wait(self, lease: Lease, wait: NewWait) -> StoredWait:
@@ -177,7 +179,7 @@ class SqlRuns(SqlInbox, Scheduling):
 
     async def delete(self, run_id: str) -> None:
         """Forget a run that has ended."""
-        await self._write(partial(retention.delete, run_id=run_id), patient=False)
+        await self._write(Uncascaded(partial(retention.delete, run_id=run_id)), patient=False)
         await self._sweep()
 
     async def prune(self, before: datetime, *, limit: int = 100) -> int:
@@ -189,7 +191,7 @@ class SqlRuns(SqlInbox, Scheduling):
         done = 0
         while done < limit:
             work = partial(retention.prune, before=micros, limit=limit - done)
-            runs, is_all = await self._write(work, patient=False)
+            runs, is_all = await self._write(Uncascaded(work), patient=False)
             done += runs
             if is_all:
                 break
@@ -205,7 +207,7 @@ class SqlRuns(SqlInbox, Scheduling):
         """Delete what long lists have left, in slices."""
         is_more = bool(await self._read(LEAVINGS))
         while is_more:
-            is_more = await self._write(retention.sweep, patient=False)
+            is_more = await self._write(retention.go_on, patient=False)
             await sleep(_REST)
 
     async def prune_keys(self, before: datetime, *, limit: int = 100) -> int:

@@ -13,6 +13,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -24,6 +25,7 @@ from ._batch import primary_code
 from ._ddl import TABLES
 from ._error_words import check_fts5
 from ._generation import RAISE
+from ._leavings import sweep
 
 Upgrade: TypeAlias = Callable[[sqlite3.Connection], None]
 """Brings the tables of a file to the next version, inside of a transaction, while no foreign key is enforced."""
@@ -106,6 +108,7 @@ class Schema:
             return False
         self._check_version(version, path)
         try:
+            sweep(connection, inf)  # what runs have left that are gone would be rows that belong to none
             for each in range(version, self.version):
                 self.upgrades[each](connection)
         except sqlite3.Error as error:

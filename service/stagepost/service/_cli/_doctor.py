@@ -38,6 +38,8 @@ _EXTRAS: Final = {  # what each extra brings, by what is imported of it
     "progress": "rich",
     "schedules": "cronsim",
     "encryption": "cryptography",
+    "programs": "re2",
+    "serve": "uvicorn",
 }
 _KEYS: Final = (  # where litellm looks for the keys of providers
     "ANTHROPIC_API_KEY",

@@ -3,7 +3,8 @@
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import Any, Final, TypeGuard
@@ -61,8 +62,7 @@ async def served(service: Service, screen: Screen) -> Exit:
     settings = service.settings()
     app = application(service, settings)
     _check_reach(app, settings)
-    _log_from(settings.log_level)
-    with listening(settings.host, settings.port) as bound:
+    with _logging(settings.log_level), listening(settings.host, settings.port) as bound:
         address = address_of(bound)
 
         def begun() -> None:
@@ -156,10 +156,17 @@ def _check_reach(app: ASGIApp, settings: ServiceSettings) -> None:
         )
 
 
-def _log_from(level: str) -> None:
+@contextmanager
+def _logging(level: str) -> Iterator[None]:
+    """Write the log to standard error for as long as a block lasts."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter(_FORMAT))
-    root = logging.getLogger()
+    root, ours = logging.getLogger(), logging.getLogger("stagepost")
+    before = ours.level
     root.addHandler(handler)
-    root.setLevel(logging.WARNING)
-    logging.getLogger("stagepost").setLevel(level.upper())
+    ours.setLevel(level.upper())
+    try:
+        yield
+    finally:
+        ours.setLevel(before)
+        root.removeHandler(handler)

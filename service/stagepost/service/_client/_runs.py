@@ -197,7 +197,10 @@ def query_of(filters: RunFilters) -> Query:
         "status": [statuses.value] if isinstance(statuses, RunStatus) else [each.value for each in statuses or ()],
         "label": [f"{name}={value}" for name, value in labels.items()],
         "workflow": filters.get("workflow"),
+        "key": filters.get("key"),
         "text": filters.get("text"),
+        "below": filters.get("below"),
+        "forked_from": filters.get("forked_from"),
         **{name: None if time is None else time.isoformat() for name, time in times.items()},  # type: ignore[attr-defined]  # `get` by a name in a variable gives an object
     }
 

@@ -88,6 +88,7 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
 STATUSES: Final[Mapping[str, HTTPStatus]] = MappingProxyType(
     {name: status for status, names in _ROWS.items() for name in names}
 )
+_AGAIN: Final = 5  # seconds after which a service that ends, or its store, may work again
 _HIDDEN: Final = frozenset({"StoreClosed", "StoreLocked", "StoreLost", "StoreNotWritable", "StoreTakenOver"})
 
 
@@ -167,5 +168,7 @@ def _headers(error: BaseException, status: HTTPStatus) -> Iterator[tuple[str, st
     if status == HTTPStatus.REQUEST_TIMEOUT:
         yield "Connection", "close"
     retry_after = getattr(error, "retry_after", None)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        retry_after = retry_after or _AGAIN
     if isinstance(retry_after, int):
         yield "Retry-After", str(retry_after)

@@ -1,5 +1,6 @@
 """What each request passes before a route sees it, and what becomes of errors."""
 
+from sse_starlette.sse import SendTimeoutError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -8,8 +9,9 @@ from stagepost.hub import get_logger
 
 from ..errors import KeyRequired
 from ._bodies import within
+from ._cut import AnswerCut
 from ._errors import Told, told, unexpected
-from ._outside import REQUEST_ID, AnswerCut
+from ._outside import REQUEST_ID
 from ._service import Service
 from ._serving import ASKED, Asked
 
@@ -42,6 +44,8 @@ class Inside:
         try:
             scope[ASKED] = await self._service.judged(scope, scope[REQUEST_ID])
             await self._app(scope, within(receive, self._service.limits), begun)
+        except SendTimeoutError:
+            raise AnswerCut(scope[REQUEST_ID]) from None
         except Exception as error:  # noqa: BLE001  # the one place that contains the failure of a route
             found = told(error)
             if found is None:

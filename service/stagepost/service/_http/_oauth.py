@@ -4,6 +4,7 @@ from contextlib import suppress
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -47,13 +48,13 @@ class _Routes:
         self._authorizations = authorizations
 
     async def start(self, request: Request) -> Response:
-        """Send a browser to the authorization server."""
+        """Lead a browser to the authorization server."""
         who = caller(request, Scope.DECIDE)
         ticket_id = request.path_params["ticket"]
         begun = await self._authorizations.begin(ticket_id, by=who.name)
         if begun.url is None:
             return await self._ended(request, AuthorizationEnded(ticket_id, "", "granted", who.name))
-        answer = RedirectResponse(begun.url, HTTPStatus.SEE_OTHER)
+        answer = _onward(request, begun.server, begun.url)
         answer.set_cookie(
             _cookie(begun.state, is_secure=begun.is_secure),
             begun.browser,
@@ -98,14 +99,26 @@ class _Routes:
         return RedirectResponse(f"{root}/oauth/{page}", HTTPStatus.SEE_OTHER)
 
     async def _is_meant(self, ticket_id: str, ended: AuthorizationEnded) -> bool:
-        if ended.outcome == "refused":
-            return ticket_id == ended.ticket_id
-        return await self._authorizations.is_answered(ticket_id)
+        if ticket_id == ended.ticket_id:
+            return True
+        return ended.outcome == "granted" and await self._authorizations.is_answered(ticket_id)
 
 
 def _cookie(state: str, *, is_secure: bool) -> str:
     """The name of what a browser keeps of one attempt; the secure one can be set by no subdomain."""
     return f"{'__Host-' if is_secure else ''}stagepost-oauth-{sha256(state.encode()).hexdigest()[:16]}"
+
+
+def _onward(request: Request, server: str, url: str) -> Response:
+    """To an authorization server: by a link for people, who see where it leads.
+
+    A redirect would not do for them: the page before may be the one to log in, whose form may lead to no other site.
+    """
+    if asked(request).pages is None or "text/html" not in request.headers.get("accept", ""):
+        return RedirectResponse(url, HTTPStatus.SEE_OTHER)
+    from ._pages._pages import page  # noqa: PLC0415  # needs jinja2
+
+    return page(request, "stagepost/authorize.html", server=server, host=urlsplit(url).netloc, target=url)
 
 
 def _note(request: Request, heading: str, text: str) -> Response:

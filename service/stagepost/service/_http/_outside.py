@@ -32,18 +32,6 @@ _HEADERS: Final = (
 )
 
 
-class AnswerCut(Exception):
-    """An answer has failed that had begun; its connection is closed. The log has the reason under the reference.
-
-    Attributes:
-        reference: The id of the request.
-    """
-
-    def __init__(self, reference: str) -> None:
-        self.reference = reference
-        super().__init__(f"request {reference}: the answer could not be completed")
-
-
 class Outside:
     """Surrounds each request.
 
@@ -57,6 +45,9 @@ class Outside:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
+        if scope["type"] == "websocket":  # nobody would have looked at who asks, and from which page
+            await send({"type": "websocket.close", "code": 1008})
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -18,8 +18,6 @@ from ._serving import Asked, Serving
 if TYPE_CHECKING:
     from ._pages._pages import Pages
 
-_FREE = ("/assets/", "/health")  # do not count as requests
-
 
 class Service:
     """Judges requests.
@@ -87,7 +85,7 @@ class Service:
             # address; since secrets cannot be guessed, that helps nobody.
             await self.rates.failed(asked.address)
         self._check_site(scope, headers, identity.proof)
-        if not path.removeprefix(scope.get("root_path", "")).startswith(_FREE):
+        if not _is_free(path.removeprefix(scope.get("root_path", ""))):
             await self.rates.count(asked.who)
         return asked
 
@@ -101,3 +99,8 @@ class Service:
             allowed=self._origins,
             by_cookie=proof is Proof.LOGIN,
         )
+
+
+def _is_free(path: str) -> bool:
+    """Whether requests do not count: for health, and files of pages."""
+    return path == "/health" or path.startswith("/assets/")

@@ -88,28 +88,30 @@ class ServiceSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     stage: Literal["development", "qa", "production"] = Field(
-        "development", description="development, qa or production"
+        default="development", description="development, qa or production"
     )
     log_level: Annotated[str, BeforeValidator(_level)] = Field(
-        "info", description="debug, info, warning, error or critical"
+        default="info", description="debug, info, warning, error or critical"
     )
-    host: str = Field("127.0.0.1", min_length=1, description="where to listen, such as 127.0.0.1 or 0.0.0.0")
-    port: int = Field(8000, ge=0, le=65_535, description="a number from 0 to 65535")
+    host: str = Field(default="127.0.0.1", min_length=1, description="where to listen, such as 127.0.0.1 or 0.0.0.0")
+    port: int = Field(default=8000, ge=0, le=65_535, description="a number from 0 to 65535")
     keys: Annotated[tuple[Key, ...], BeforeValidator(_keys)] = Field(
-        (), description="what `stagepost keys new` prints, several separated by spaces", json_schema_extra=HIDDEN
+        default=(),
+        description="what `stagepost keys new` prints, several separated by spaces",
+        json_schema_extra=HIDDEN,
     )
-    keys_file: Path | None = Field(None, description="the path of a file with keys")
-    hosts: Words = Field((), description="names of hosts separated by commas, such as runs.example.com")
-    origins: Origins = Field((), description="sites separated by commas, such as https://app.example.com")
-    proxies: Words = Field((), description="addresses of proxies separated by commas, such as 10.0.0.5")
-    rate: Rate = Field("600/minute", description="a number for each minute, or such as 10/second")
-    max_body: int = Field(4 * 2**20, ge=1, description="a number of bytes, at least 1")
-    max_streams: int = Field(1_000, ge=1, description="a number, at least 1")
-    max_streams_per_caller: int = Field(100, ge=1, description="a number, at least 1")
-    docs: bool | None = Field(None, description="true or false")
-    grace: float = Field(10.0, ge=0, le=3_600, description="seconds, from 0 to 3600")
+    keys_file: Path | None = Field(default=None, description="the path of a file with keys")
+    hosts: Words = Field(default=(), description="names of hosts separated by commas, such as runs.example.com")
+    origins: Origins = Field(default=(), description="sites separated by commas, such as https://app.example.com")
+    proxies: Words = Field(default=(), description="addresses of proxies separated by commas, such as 10.0.0.5")
+    rate: Rate = Field(default="600/minute", description="a number for each minute, or such as 10/second")
+    max_body: int = Field(default=4 * 2**20, ge=1, description="a number of bytes, at least 1")
+    max_streams: int = Field(default=1_000, ge=1, description="a number, at least 1")
+    max_streams_per_caller: int = Field(default=100, ge=1, description="a number, at least 1")
+    docs: bool | None = Field(default=None, description="true or false")
+    grace: float = Field(default=10.0, ge=0, le=3_600, description="seconds, from 0 to 3600")
     login_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = Field(
-        None, description="at least 32 random characters", json_schema_extra=HIDDEN
+        default=None, description="at least 32 random characters", json_schema_extra=HIDDEN
     )
 
     @classmethod

@@ -27,6 +27,11 @@ class OpenStreams:
         """How many are open."""
         return self._open.total()
 
+    @property
+    def send_timeout(self) -> float | None:
+        """Seconds that a client may take to accept a piece."""
+        return self._limits.send_timeout
+
     @contextmanager
     def admitted(self, caller: str) -> Iterator[None]:
         """Have one more open for as long as a block lasts.
@@ -71,7 +76,7 @@ class EventStream(EventSourceResponse):
         ping: float = 15.0,
         headers: dict[str, str] | None = None,
     ) -> None:
-        super().__init__(content, ping=ping, headers=headers, sep="\n")
+        super().__init__(content, ping=ping, headers=headers, sep="\n", send_timeout=streams.send_timeout)
         self._streams = streams
         self._who = who
 

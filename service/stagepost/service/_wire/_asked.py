@@ -25,7 +25,7 @@ Text = Annotated[str, Field(max_length=1_000)]
 Cursor = Annotated[str, Field(max_length=4_000)]
 Label = Annotated[Text, AfterValidator(_label)]
 Labels = Annotated[dict[Name, Text], Field(max_length=16)]
-PageSize = Annotated[int, Field(ge=1, le=1_000)]
+PageSize = Annotated[int, Field(ge=1, le=10_000)]
 Number = Annotated[int, Field(ge=0, le=_LARGEST)]
 
 

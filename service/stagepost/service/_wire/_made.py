@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from typing import Final
 
 from pydantic import JsonValue
 from pydantic_core import from_json
@@ -13,6 +14,8 @@ from ._run import EffectRow, FanOutRow, FrameRow, RunShown, SignalRow
 from ._runs import DamagedRun, RunPage, RunRow
 from ._schedules import DamagedSchedule, ScheduleList, ScheduleRow
 from ._waits import WaitList, WaitRow
+
+LONGEST_ERROR: Final = 1_000  # characters of it in a list
 
 
 def run_row(info: RunInfo) -> RunRow:
@@ -36,8 +39,8 @@ def run_row(info: RunInfo) -> RunRow:
 
 
 def run_page(page: Page[RunInfo]) -> RunPage:
-    """A page of runs."""
-    runs = [run_row(info) for info in page.items]
+    """A page of runs, each with the beginning of its error only: that may be long, and there are many."""
+    runs = [_brief(run_row(info)) for info in page.items]
     return RunPage(runs=runs, next=page.next, previous=page.previous, damaged=_damaged_runs(page.damaged))
 
 
@@ -58,6 +61,13 @@ def schedule_list(page: Page[Schedule]) -> ScheduleList:
         if isinstance(error, CorruptSchedule)
     ]
     return ScheduleList(schedules=list(map(schedule_row, page.items)), next=page.next, damaged=damaged)
+
+
+def _brief(row: RunRow) -> RunRow:
+    error = row.error
+    if error is None or len(error) <= LONGEST_ERROR:
+        return row
+    return row.model_copy(update={"error": f"{error[: LONGEST_ERROR - 1]}…"})
 
 
 def wait_rows(waits: Iterable[PendingWait]) -> Sequence[WaitRow]:

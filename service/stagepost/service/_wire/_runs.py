@@ -26,7 +26,7 @@ class RunRow(Output):
     finished_at: datetime | None
     """When it ended."""
     error: str | None
-    """Why it failed."""
+    """Why it failed; in a list at most the first 1,000 characters."""
     blocked: str | None
     """Why nobody can go on with it."""
     cancelling: bool

@@ -2,7 +2,7 @@
 
 `WorkerConfig` says what a worker is; `WorkerFactory` and `SupervisorFactory` make agents of it; `create_supervisor_app`
 serves them, and `SupervisorService` puts them into an application of your own. Web libraries are imported when those
-two are used.
+two, or `SupervisorSettings`, are used.
 """
 
 from importlib import import_module
@@ -25,6 +25,7 @@ from ._turns import ChatTurn
 
 if TYPE_CHECKING:
     from ._app import SupervisorService, create_supervisor_app
+    from ._settings import SupervisorSettings
 
 __all__ = [
     "AgentLog",
@@ -46,6 +47,7 @@ __all__ = [
     "SupervisorFactory",
     "SupervisorResponse",
     "SupervisorService",
+    "SupervisorSettings",
     "ToolEvidence",
     "TurnFailed",
     "TurnLimits",
@@ -61,7 +63,9 @@ __all__ = [
     "session_traces",
 ]
 
-_WEB: Final = MappingProxyType({"SupervisorService": "_app", "create_supervisor_app": "_app"})
+_WEB: Final = MappingProxyType(
+    {"SupervisorService": "_app", "SupervisorSettings": "_settings", "create_supervisor_app": "_app"}
+)
 
 
 def __getattr__(name: str) -> object:

@@ -16,7 +16,8 @@ class WorkerConfig(BaseModel):
     Attributes:
         name: Its name, such as ``"weather"``; the supervisor's tool is then ``ask_weather_agent``.
         model: The model that it asks, by name.
-        tools: Names of the tools that it has, at least one. ``tool_name="get_weather"`` may be given for a single one.
+        tools: Names of the tools that it has, at least one.
+        tool_name: In the place of `tools`: the name of its only tool.
         prompt_name: What its instructions are called where prompts are kept.
         description: What the supervisor's model reads to decide whether to ask it.
         max_iterations: How often its model may answer for one request.
@@ -29,7 +30,8 @@ class WorkerConfig(BaseModel):
 
     name: Name
     model: str = Field(default=DEFAULT_MODEL, min_length=1)
-    tools: tuple[str, ...] = Field(min_length=1)
+    tools: tuple[str, ...] = Field(default=(), min_length=1, validate_default=True)
+    tool_name: str | None = None
     prompt_name: str = Field(min_length=1)
     description: str = Field(min_length=1)
     max_iterations: int = Field(default=5, ge=1)
@@ -41,11 +43,11 @@ class WorkerConfig(BaseModel):
     @classmethod
     def _one_tool(cls, given: Any) -> Any:
         """Take ``tool_name`` for a worker with a single tool."""
-        if not isinstance(given, dict) or "tool_name" not in given:
+        if not isinstance(given, dict) or given.get("tool_name") is None:
             return given
-        if "tools" in given:
+        if given.get("tools") not in (None, (), [], (given["tool_name"],)):
             raise ValueError("give either tools or tool_name")
-        return {**{name: value for name, value in given.items() if name != "tool_name"}, "tools": (given["tool_name"],)}
+        return {**given, "tools": (given["tool_name"],)}
 
     @property
     def tool(self) -> str:

@@ -2,15 +2,20 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..._extras import loaded
 from .._acting import act
+from .._exits import Exit
 from .._options import AppOption, ByOption, DebugOption, FileOption, JsonOption
 from ._keys import keys
 from ._runs import runs
 from ._schedules import schedules
+
+if TYPE_CHECKING:
+    from .._screen import Screen
 
 main = typer.Typer(
     name="stagepost",
@@ -112,9 +117,13 @@ def serve(
     debug: DebugOption = False,
 ) -> None:
     """Serve runs over HTTP: start, follow, answer, and what else this command does."""
-    from .._serving import Service, served
 
-    act(partial(served, Service(app, file, host, port, keys)), json=False, debug=debug)
+    async def job(screen: "Screen") -> Exit:
+        found = loaded("stagepost.service._cli._serving", "stagepost serve")
+        code: Exit = await found.served(found.Service(app, file, host, port, keys), screen)
+        return code
+
+    act(job, json=False, debug=debug)
 
 
 @main.command()

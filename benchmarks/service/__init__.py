@@ -1,0 +1,1 @@
+"""What the service costs as a process: its start, open streams, and its end: ``python -m benchmarks.service``."""

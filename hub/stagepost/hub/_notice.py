@@ -1,0 +1,116 @@
+"""A message to an agent that is sent without a sender who waits."""
+
+from collections.abc import Generator
+
+from ._directory import Directory, Phase, Registration
+from ._engine import Engine
+from ._envelope import Envelope, Terms, Trail
+from ._events import DeadReason
+from ._handlers import Handler
+from ._limits import TIMEOUT
+from ._message import MessageType
+from ._origin import Origin
+from .errors import HubStopped, MailboxFull
+
+
+class Notice:
+    """A one-way message that can be sent any number of times, to an agent that may be full.
+
+    Nobody waits for it: where the sender of a message would be told that it was not accepted, this one is dead.
+    """
+
+    __slots__ = (
+        "_directory",
+        "_engine",
+        "_handler",
+        "_payload",
+        "_registration",
+        "_sender",
+        "_terms",
+        "_trail",
+        "_ttl",
+    )
+
+    def __init__(  # noqa: PLR0917 - made in one place, of what it is
+        self,
+        directory: Directory,
+        engine: Engine,
+        registration: Registration,
+        payload: object,
+        origin: Origin,
+        terms: Terms,
+        ttl: float,
+    ) -> None:
+        self._directory = directory
+        self._engine = engine
+        self._registration = registration
+        self._handler: Handler = registration.handlers.find(registration.id, type(payload))
+        self._payload = payload
+        self._sender = origin.sender
+        self._trail = Trail(origin.trail.cause, origin.trail.trace)
+        self._terms = terms
+        self._ttl = ttl
+
+    def fire(self) -> Envelope | None:
+        """Send it now; None if the hub takes no messages any more."""
+        engine, registration = self._engine, self._registration
+        if self._directory.phase is not Phase.RUNNING:
+            return None
+        endpoint = registration.endpoint or registration.open_endpoint(engine)
+        stamps = engine.stamps
+        stamps.count += 1
+        envelope = engine.new_envelope(
+            endpoint,
+            self._handler,
+            self._payload,
+            MessageType.NOTIFICATION,
+            self._sender,
+            self._terms,
+            self._trail,
+            stamps.count,
+            stamps.clock(),
+        )
+        if endpoint.accept(envelope) or endpoint.displaces(envelope):
+            envelope.deadline = envelope.sent + self._ttl
+            endpoint.arm(envelope)
+        elif endpoint.overflow == "wait":
+            endpoint.line_up_alone(envelope, TIMEOUT, _End(engine, envelope, self._ttl))
+        else:
+            engine.account.lose(envelope, DeadReason.MAILBOX_FULL)
+        return envelope
+
+
+class _End:
+    """Stands where a sender would wait for room, and acts at once when the wait is over."""
+
+    __slots__ = ("_engine", "_envelope", "_ttl")
+
+    def __init__(self, engine: Engine, envelope: Envelope, ttl: float) -> None:
+        self._engine = engine
+        self._envelope = envelope
+        self._ttl = ttl
+
+    def __await__(self) -> Generator[object, None, None]:  # pragma: no cover - nobody awaits it
+        """Nothing to wait for."""
+        yield None
+
+    def done(self) -> bool:
+        """It is told at once."""
+        return False
+
+    def set_result(self, result: None, /) -> None:  # noqa: ARG002 - the signature of a future
+        """The wait is over."""
+        envelope, error = self._envelope, self._envelope.error
+        envelope.error = None
+        if error is None:
+            envelope.deadline = envelope.sent + self._ttl
+            envelope.recipient.arm(envelope)
+            return
+        reason = (
+            DeadReason.MAILBOX_FULL
+            if isinstance(error, MailboxFull)
+            else DeadReason.HUB_STOPPED
+            if isinstance(error, HubStopped)
+            else DeadReason.RECIPIENT_GONE
+        )
+        self._engine.account.lose(envelope, reason)

@@ -163,7 +163,7 @@ async function patiently(asking) {
       tell(null);
       return found;
     } catch (error) {
-      if (error instanceof Refused && error.status < 500) throw error;
+      if (error instanceof Refused && !error.isPassing) throw error;
       tell("Connection lost, trying again…");
       await new Promise((wake) => setTimeout(wake, 1000));
     }

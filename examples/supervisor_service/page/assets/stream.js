@@ -7,6 +7,11 @@ export class Refused extends Error {
     this.status = status;
     this.after = after;
   }
+
+  /** Whether the server is only not there yet, or not any more: it is worth asking again. */
+  get isPassing() {
+    return [502, 503, 504].includes(this.status);
+  }
 }
 
 /** Ask for JSON. Raises Refused if the server says no, and TypeError if it cannot be reached. */
@@ -42,7 +47,7 @@ export async function follow({ open, hear, lost, signal }) {
       }
     } catch (error) {
       if (signal.aborted) return null;
-      if (error instanceof Refused && error.status < 500) throw error;
+      if (error instanceof Refused && !error.isPassing) throw error;
     }
     lost(true, cursor);
     await new Promise((wake) => setTimeout(wake, 300 * 2 ** Math.min(attempt, 3)));

@@ -21,7 +21,7 @@ from tests.service.supervisor._shop import (
     weather_model,
 )
 
-from stagepost.agents import PromptContext, Recorder, ScriptedModel, call, tool
+from stagepost.agents import PromptContext, Prompts, Recorder, ScriptedModel, call, tool
 from stagepost.checkpoint import MemoryStore
 from stagepost.service.supervisor import (
     ChatSessions,
@@ -146,6 +146,8 @@ def test_an_agent_has_instructions_by_name_and_general_ones_else() -> None:
     factory = WorkerFactory([get_weather, get_stock_price], prompts={"shop-weather": "Be brief."})
     assert factory.agent(WEATHER).prompt == "Be brief."
     assert "get_stock_price" in str(factory.agent(STOCK).prompt)
+    registry = WorkerFactory([get_weather], prompts=Prompts(None, {"shop-weather": "Be brief."}))
+    assert callable(registry.agent(WEATHER).prompt)
     lead = SupervisorFactory(factory).create(WORKERS)
     assert callable(lead.prompt)
     text = str(lead.prompt(PromptContext("supervisor", "run", None, None)))

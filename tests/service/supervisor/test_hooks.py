@@ -30,6 +30,7 @@ from stagepost.service.supervisor import (
     SupervisorFactory,
     WorkerConfig,
     WorkerFactory,
+    response_of,
     session_traces,
 )
 from stagepost.workflows import Runner
@@ -86,6 +87,7 @@ async def test_a_worker_that_says_nothing_and_a_tool_of_the_supervisor_that_fail
     agent = supervisor(ScriptedModel([calls, "Sorry."]), tools=[list_holidays])
     async with opened(agent) as sessions:
         events = await heard(sessions, "Holidays?", new_session())
+    assert [each.tool for each in response_of(events, WORKERS).supervisor_tool_calls] == [each.name for each in calls]
     results = {event.data["tool"]: event.data["result"] for event in events if event.name == "tool_result"}
     assert "list holidays" in results["list_holidays"]
     assert "hunter2" not in str(results)

@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 import pytest
@@ -29,15 +30,28 @@ def opened_browser() -> Iterator[Browser]:
             browser.close()
 
 
+@dataclass(frozen=True)
+class Served:
+    """An application that a thread serves."""
+
+    address: str
+    server: uvicorn.Server
+
+    def cut(self) -> None:
+        """Cut all connections, as a network does that fails."""
+        for connection in [*self.server.server_state.connections]:
+            connection.loop.call_soon_threadsafe(connection.transport.abort)
+
+
 @contextmanager
-def served_in_thread(app: Starlette) -> Iterator[str]:
-    """The address of an application that a thread serves until the block is left."""
+def served_in_thread(app: Starlette) -> Iterator[Served]:
+    """Serve an application in a thread until the block is left."""
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        yield Served(f"http://127.0.0.1:{listening.getsockname()[1]}", server)
     finally:
         server.should_exit = True
         thread.join()

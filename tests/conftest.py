@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings  # before anything is frozen: it looks for referrers, who do not show then
+from tests._examples import be_thorough, mark_laws
 from tests._fast import choose, pytest_addoption, pytest_ignore_collect  # noqa: F401  # hooks of pytest
 from tests._forks import LAYERS, LITELLM, Forks, shared
 from tests._needs import need
@@ -36,7 +37,12 @@ def _keep_files_in_memory() -> None:
 _keep_files_in_memory()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    be_thorough(config)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mark_laws(items)
     if config.getoption("--fast"):
         choose(config, items)
     else:

@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests._examples import law
 from tests.checkpoint._builders import new_run, save
 
 from stagepost.checkpoint import BlobNotFound, Closing, Commit, Lease, MemoryStore, RunStatus
@@ -99,7 +100,7 @@ async def play(deeds: list[Deed]) -> None:
     await store.__aexit__(None, None, None)
 
 
-@settings(max_examples=150, deadline=None)
+@law(50, 1_500)
 @given(st.lists(acts, max_size=25))
 def test_bytes_are_there_exactly_as_long_as_a_run_refers_to_them(
     deeds: list[Deed],

@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 import anyio
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests._examples import law
 from tests.checkpoint._builders import claimed, new_run
 
 from stagepost.checkpoint import (
@@ -213,7 +214,7 @@ def deleted(*names: str) -> list[Deed]:
 @example(deeds=[*turns("a", "b", "c"), *deleted("a", "c", "b")])
 @example(deeds=[*turns("a", "b", "c"), *deleted("b", "c")])
 @example(deeds=[*turns("a", "b"), ("start", "c", "a", 1), ("start", "d", "c", 2), *deleted("b", "a"), *turns("e")])
-@settings(max_examples=120, deadline=None)
+@law(40, 1_200)
 @given(deeds=st.lists(acts, max_size=30))
 def test_lists_are_there_exactly_as_long_as_a_run_refers_to_them(keep: Keep, deeds: list[Deed]) -> None:
     anyio.run(play, deeds, keep)

@@ -4,11 +4,14 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from stagepost import agents, checkpoint, hub, workflows
+from stagepost import agents, checkpoint, hub, programs, workflows
 
 TEXT = (Path(__file__).parents[2] / "docs" / "glossary.md").read_text()
 WORDS = [word for word in re.findall(r"^\| ([^|]+) \|", TEXT, re.MULTILINE) if word != "word"]
-TWICE = {"Inbox"}  # the part of the store protocol, and the object of workflows over it, which checks what is sent
+TWICE = {
+    "Inbox",  # the part of the store protocol, and the object of workflows over it, which checks what is sent
+    "Limits",  # of workflows that start often, and of programs: each the one thing that its layer limits
+}
 
 
 def test_each_word_stands_there_once_and_in_order() -> None:
@@ -17,7 +20,7 @@ def test_each_word_stands_there_once_and_in_order() -> None:
 
 def test_a_public_name_means_one_thing_in_all_layers() -> None:
     meanings = defaultdict(set)
-    for layer in (hub, checkpoint, workflows, agents):
+    for layer in (hub, checkpoint, workflows, programs, agents):
         for name in layer.__all__:
             meanings[name].add(id(getattr(layer, name)))
     assert {name for name, meant in meanings.items() if len(meant) > 1} <= TWICE

@@ -24,9 +24,9 @@ from axe_playwright_python.sync_playwright import Axe  # noqa: E402  # the modul
 from playwright.sync_api import Browser, Page, expect  # noqa: E402
 from supervisor_service import Options, chat_app  # noqa: E402
 from supervisor_service.local import LocalModel  # noqa: E402
-from tests._browser import opened_browser, served_in_thread  # noqa: E402
+from tests._browser import Served, opened_browser, served_in_thread  # noqa: E402
 
-from stagepost.agents import FunctionModel, Model, ModelRequest, ModelResponse, ToolMessage  # noqa: E402
+from stagepost.agents import FunctionModel, Model, ModelRequest, ModelResponse, Token, ToolMessage  # noqa: E402
 from stagepost.service import Key, Scope  # noqa: E402
 
 LIMIT: Final = 15_000  # milliseconds: only what hangs takes so long
@@ -59,13 +59,37 @@ def opened(browser: Browser, address: str, *, allowed: str = "$^", **options: ob
     assert [problem for problem in problems if not re.search(allowed, problem)] == []
 
 
+class Gated(LocalModel):
+    """Waits, where a test says, until somebody opens the gate."""
+
+    def __init__(self) -> None:
+        super().__init__(thinking=0, writing=0)
+        self.gate = threading.Event()
+
+    async def pause(self) -> None:
+        await anyio.to_thread.run_sync(self.gate.wait)
+
+
+@contextmanager
+def served(folder: Path, *, model: Model | None = None, keys: Sequence[Key] = ()) -> Iterator[Served]:
+    """An application in this process."""
+    with served_in_thread(chat_app(Options(folder=folder, pace=0, work=0), keys=keys, model=model)) as service:
+        try:
+            yield service
+        finally:
+            if isinstance(model, Gated):
+                model.gate.set()  # or a test that fails would wait for ever
+
+
 @contextmanager
 def chatting(
     browser: Browser, folder: Path, *, model: Model | None = None, keys: Sequence[Key] = (), **options: object
 ) -> Iterator[Page]:
     """The page of an application in this process."""
-    app = chat_app(Options(folder=folder, pace=0, work=0), keys=keys, model=model)
-    with served_in_thread(app) as address, opened(browser, address, **options) as page:  # type: ignore[arg-type]  # as above
+    with (
+        served(folder, model=model, keys=keys) as service,
+        opened(browser, service.address, **options) as page,  # type: ignore[arg-type]  # a test's own words for it
+    ):
         yield page
 
 
@@ -82,17 +106,13 @@ def answered(page: Page) -> str:
     return page.locator(".turn:last-child .answer").inner_text()
 
 
-class Held(LocalModel):
-    """Workers do not answer before somebody lets them."""
-
-    def __init__(self) -> None:
-        super().__init__(thinking=0, writing=0)
-        self.gate = threading.Event()
+class Held(Gated):
+    """Workers do not answer before the gate is open."""
 
     async def answer(self, request: ModelRequest) -> ModelResponse:
         is_worker = not any(tool.name.startswith("ask_") for tool in request.tools if tool.name != "ask_customer")
         if is_worker and isinstance(request.messages[-1], ToolMessage):
-            await anyio.to_thread.run_sync(self.gate.wait)
+            await self.pause()
         return await super().answer(request)
 
 
@@ -188,6 +208,34 @@ def test_a_page_goes_on_after_its_server_was_killed_while_workers_worked(browser
     assert len([*(tmp_path / "outbox").iterdir()]) == 1
 
 
+class Halting(Gated):
+    """Stops in the middle of its answer until the gate is open."""
+
+    async def answer(self, request: ModelRequest) -> ModelResponse:
+        for number, word in enumerate(("one ", "two ", "three ", "four")):
+            if number == 2:
+                await self.pause()
+            if request.on_token is not None:
+                request.on_token(Token(number, word))
+        return ModelResponse("one two three four")
+
+
+def test_an_answer_goes_on_after_a_cut_where_it_was(browser: Browser, tmp_path: Path) -> None:
+    model = Halting()
+    with (
+        served(tmp_path, model=model) as service,
+        opened(browser, service.address, allowed="net::ERR_") as page,
+    ):
+        say(page, "hello")
+        for _ in range(3):
+            expect(page.locator(".answer")).to_have_text("one two")
+            with page.expect_request("**/chat"):  # the page asks for the rest by itself
+                service.cut()
+        model.gate.set()
+        expect(page.locator("#chat[aria-busy=false] .answer")).to_have_text("one two three four")
+        expect(page.locator("#notice")).to_be_hidden()
+
+
 def test_whoever_has_no_key_is_led_to_the_login(browser: Browser, tmp_path: Path) -> None:
     key = Key.of("a-secret-of-the-test", name="ann", scopes=[*Scope])
     with chatting(browser, tmp_path, keys=[key], allowed="status of 401") as page:
@@ -229,13 +277,12 @@ def test_hostile_texts_are_shown_as_texts(browser: Browser, tmp_path: Path) -> N
 
 
 def test_what_is_refused_is_said_and_nothing_typed_is_lost(browser: Browser, tmp_path: Path) -> None:
-    app = chat_app(Options(folder=tmp_path, pace=0, work=0))
-    with served_in_thread(app) as address, opened(browser, address, allowed="status of 429") as page:
+    with served(tmp_path) as service, opened(browser, service.address, allowed="status of 429") as page:
         page.fill("#message", "x" * 32_001)
         expect(page.locator("#counter")).to_have_text("32,001 of 32,000 characters")
         expect(page.get_by_role("button", name="Send", exact=True)).to_be_disabled()
         with httpx2.Client(trust_env=False) as client:
-            statuses = [client.get(f"{address}/chat/{uuid4()}").status_code for _ in range(61)]
+            statuses = [client.get(f"{service.address}/chat/{uuid4()}").status_code for _ in range(61)]
         assert statuses[-1] == 429
         say(page, "hello")
         expect(page.locator("#notice")).to_have_text(re.compile(r"Try again in \d+ s\."))

@@ -17,7 +17,7 @@ SETTINGS = settings(
     suppress_health_check=list(HealthCheck),
     print_blob=False,
     report_multiple_bugs=False,
-    max_examples=100,
+    max_examples=40,
 )
 DURATION = float(os.environ.get("FUZZ_SECONDS", "300"))
 FIRST_SEED = int(os.environ.get("FUZZ_SEED", "0"))

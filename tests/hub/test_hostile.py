@@ -32,6 +32,9 @@ ESSENTIAL = {
 }
 
 
+WORST = {"Exception", "asyncio.CancelledError made up", "cancels itself", "hangs"}
+
+
 def _belongs(place: Place, trick: Trick) -> bool:
     """The first place meets all errors of Python, others the usual ones; what is much the same the essential."""
     if getattr(trick, place.calls) is None:
@@ -46,8 +49,8 @@ CLOCK = Place("clock", "now", with_odd_clock)
 
 
 def _marks(place: Place, trick: Trick, backend: str) -> list[pytest.MarkDecorator]:
-    """The essential is met on both loops. Of the rest each place and each trick meets both, but in turns."""
-    if trick.id in ESSENTIAL or place is PLACES[0] or len(trick.loops) == 1:
+    """The worst is met on both loops. Of the rest each place and each trick meets both, but in turns."""
+    if trick.id in WORST or (trick.id in ESSENTIAL and place is PLACES[0]) or len(trick.loops) == 1:
         return []
     turn = (PLACES.index(place) + TRICKS.index(trick)) % 2
     return [] if backend == trick.loops[turn] else [pytest.mark.long]

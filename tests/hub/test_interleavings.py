@@ -237,7 +237,7 @@ async def play(plan: list[Deed], crew: list[Kind]) -> None:
     assert world.running == 0
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(plan=plans, crew=crews)
 async def test_p1_p2_p3_p4_hold_under_any_interleaving(plan: list[Deed], crew: list[Kind]) -> None:
     await play(plan, crew)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.service.conftest import APP, Command
 
-from stagepost.service._verbs._deciding import as_asked
+from stagepost.service._verbs._asking import as_asked
 
 
 def status(command: Command, file: Path, run_id: str) -> str:

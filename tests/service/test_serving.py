@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from sse_starlette.sse import AppStatus
 from starlette.applications import Starlette
 from tests._needs import need
 from tests.service.conftest import Command
@@ -100,6 +101,7 @@ async def test_a_signal_ends_it_and_then_has_its_usual_effect(
         if is_broken:
             raise RuntimeError("at the end")
 
+    monkeypatch.setattr(AppStatus, "should_exit", False)  # set by the signal, and for the process for good
     before = signal.signal(signal.SIGTERM, lambda number, _frame: seen.append(number))
     try:
         with listening("127.0.0.1", 0) as bound, anyio.fail_after(LONG):

@@ -207,3 +207,45 @@ def test_something_else_that_answers_is_no_service(command: Command) -> None:
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(portal.call(made)) as url:
         assert "no stagepost service" in command("runs", "ls", "--url", url).stderr
         assert "502: bad gateway" in command("runs", "waits", "--url", url).stderr
+
+
+class Cut:
+    """A service whose stream of a run is cut, then ends before the run, and then tells its end."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def events(self, _request: object) -> Any:
+        from starlette.responses import StreamingResponse
+
+        self.asked += 1
+        asked = self.asked
+
+        async def content() -> Any:
+            yield _line("status", status="running")
+            yield _line("at", place="draft")
+            if asked == 1:
+                raise RuntimeError("cut")
+            if asked == 3:
+                yield _line("status", status="completed")
+
+        return StreamingResponse(content(), media_type="text/event-stream")
+
+
+def _line(event: str, **given: str) -> str:
+    return f"data: {json.dumps({'event': event, 'at': '2026-11-23T18:00:00Z', 'run_id': 'r', **given})}\n\n"
+
+
+def test_a_watcher_comes_back_until_the_run_has_ended(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    from stagepost.service._client import _runs
+
+    monkeypatch.setattr(_runs, "_PAUSE", 0)
+    cut = Cut()
+    made = lambda: served(Starlette(routes=[Route("/runs/r/events", cut.events)]))  # noqa: E731  # called by the portal
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(portal.call(made)) as url:
+        result = command("runs", "watch", "r", "--url", url)
+    assert (result.exit_code, cut.asked) == (0, 3)
+    assert [line.split("  ", 1)[1] for line in result.stdout.splitlines()] == ["running", "→ draft", "completed"]

@@ -18,11 +18,14 @@ from stagepost.hub import (
     MultiObserver,
     NullObserver,
     Observer,
+    OwnedTask,
+    Portal,
     Priority,
     Proceed,
     Restart,
     StopReport,
     TaskGuard,
+    Timer,
     bind_log_fields,
     get_logger,
     handles,
@@ -127,6 +130,27 @@ async def use() -> None:
         hub.register("plain", plain, overflow="burst")  # type: ignore[arg-type]  # no such policy
         hub.register("plain", plain, mailbox="10")  # type: ignore[arg-type]  # a count is an int
         await hub.request("plain", 1, expect=1)  # type: ignore[call-overload]  # a class, not a value
+
+
+async def starting_and_planning(context: Context) -> None:
+    hub = await Hub().start()
+    assert_type(hub, Hub)
+    timer = await hub.send_later("plain", Question("hi"), after=timedelta(seconds=1))
+    assert_type(timer, Timer)
+    assert_type(timer.next_at, float | None)
+    assert_type(await context.every(1, "plain", Question("hi"), jitter=0.5), Timer)
+    assert_type(hub.spawn("plain", plain, Question("hi"), name="ask"), OwnedTask)
+    assert_type(context.spawn(plain, Question("hi")), OwnedTask)
+    context.spawn(plain, "hi")  # type: ignore[arg-type]  # a question is wanted
+    await hub.stop()
+
+
+def calling(portal: Portal) -> None:
+    assert_type(portal.request("plain", Question("hi"), expect=Answer), Answer)
+    assert_type(portal.request("plain", Question("hi"), expect=Answer | None), Answer | None)
+    assert_type(portal.request("plain", Question("hi")), object)
+    assert_type(portal.publish("a", Question("hi")), Delivery)
+    portal.send("plain", Question("hi"), timeout=5)
 
 
 def broader(message: Message[Answer]) -> Message[object]:

@@ -5,8 +5,9 @@ from contextlib import suppress
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests._examples import law
 from tests.workflows._crashes import Mortal, live
 from tests.workflows._meanings import START, WAITING_WORKFLOWS, WORKFLOWS, Meant, answer_to
 from tests.workflows._waiting_specimens import Outside
@@ -14,7 +15,7 @@ from tests.workflows._waiting_specimens import Outside
 from stagepost.checkpoint import AlreadyAnswered, RunNotOpen
 from stagepost.workflows import Pattern, PendingWait, Runner, State
 
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = law(50, 1_500)
 BACKEND = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
 

@@ -8,9 +8,10 @@ from textwrap import indent
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic_core import to_json
+from tests._examples import law
 
 from stagepost.workflows import Mask
 from stagepost.workflows._values._unescaping import Reading, stages
@@ -42,7 +43,7 @@ LETTERS = st.sampled_from([*"abcn01uxAF\"'\\/%&;#+=<>{} \n\tüß€😀-_.~"])
 AROUND = st.sampled_from(
     [("\"'Z", "Z"), ('{"Z\'": "Z', 'Z", "b": [1]}'), ('\'" <a href="Z=', 'Z">Z</Z>\n'), ("'\"\n\tZ(", "Z)")]
 )
-slow = settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+slow = law(150, 5_000)
 
 
 @slow

@@ -6,8 +6,9 @@ from html import escape
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests._examples import law
 
 from stagepost.workflows import Mask
 
@@ -77,7 +78,7 @@ SNIPPETS += [
     "an answer ",
     "ä😀",
 ]
-slow = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+slow = law(25, 600)
 
 
 @st.composite

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from tests._examples import next_place
 from tests.workflows._crashes import Mortal, live
 from tests.workflows._kills import uninterrupted
 from tests.workflows._specimens import NAMES, specimens
@@ -60,12 +61,13 @@ async def test_p10_forgetting_everything_changes_nothing_for_runs_that_wait(name
 
 
 @LAST_SAVE
+@pytest.mark.law
 @pytest.mark.parametrize("name", WAITING)
 async def test_p7_a_crash_at_any_save_changes_nothing_for_runs_that_wait(name: str, saved: bool) -> None:  # noqa: FBT001  # a parameter of the test
     oracle = await uninterrupted(name)
     number, died = 0, True
     while died:
-        number += 1
+        number = next_place(number)
         notes, effects = list[str](), list[str]()
         specimen = waiting_specimens(notes.append, effects.append)[name]
         store = Mortal()
@@ -82,6 +84,7 @@ async def test_p7_a_crash_at_any_save_changes_nothing_for_runs_that_wait(name: s
 
 
 @LAST_SAVE
+@pytest.mark.law
 @pytest.mark.parametrize("name", NAMES)
 async def test_p7_a_crash_at_any_commit_changes_nothing(name: str, saved: bool) -> None:  # noqa: FBT001  # a parameter of the test
     notes: list[str] = []
@@ -89,7 +92,7 @@ async def test_p7_a_crash_at_any_commit_changes_nothing(name: str, saved: bool) 
     expected = await specimen.workflow.run(specimen.state)
     steps, number, died = len(notes), 0, True
     while died:
-        number += 1
+        number = next_place(number)
         notes.clear()
         store = Mortal()
         store.revive(number, saves_last=saved)

@@ -139,6 +139,7 @@ class Failing(MemoryStore):
         await super().commit(commit)
 
 
+@pytest.mark.in_turns
 @pytest.mark.parametrize("name", NAMES)
 async def test_p6_a_failed_save_at_any_commit_stops_the_run_with_an_error(name: str) -> None:
     notes: list[str] = []

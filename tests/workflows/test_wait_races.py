@@ -9,8 +9,9 @@ import anyio
 import pytest
 from anyio import fail_after
 from anyio.lowlevel import checkpoint
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests._examples import law
 from tests.workflows._doors import Clock, Door
 from tests.workflows._words import NOTHING, PATIENCE, Gate, Store, running
 
@@ -29,7 +30,7 @@ from stagepost.workflows import (
     step,
 )
 
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = law(15, 400)
 BACKEND = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 DELAYS = st.lists(st.integers(0, 9), min_size=1, max_size=23)
 

@@ -27,7 +27,7 @@ class Limits:
         printed: Characters that one ``println`` prints; the rest is cut.
         pattern: Bytes of a regular expression.
         matched: Characters of a text that regular expressions look at.
-        branches: Parallel branches at a time; those of the machine's cores would make runs differ.
+        branches: Parallel branches at a time, the same on all machines.
         stored: Bytes of all that ``def`` keeps, as text.
     """
 

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from ._fault import Fault
@@ -29,15 +28,17 @@ class Host(Protocol):
         """Do all of them, each in a branch of its own; what they gave, in order, or the first error."""
 
 
-@dataclass(slots=True)
 class Branch:
     """What a parallel branch has of its own; the program itself is the first branch."""
 
-    memory: dict[str, Any]
-    depth: int = 0
-    prints: list[str] = field(default_factory=list)
-    calls: list[Any] = field(default_factory=list)
-    path: tuple[int, ...] = ()
+    __slots__ = ("calls", "depth", "memory", "path", "prints")
+
+    def __init__(self, memory: dict[str, Any], depth: int = 0, path: tuple[int, ...] = ()) -> None:
+        self.memory = memory
+        self.depth = depth
+        self.path = path
+        self.prints: list[str] = []
+        self.calls: list[Any] = []
 
 
 class Machine:

@@ -27,7 +27,8 @@ from stagepost.agents import (
     call,
 )
 from stagepost.agents._mcp._grants import Account, Attempt, Grant, Ticket, digest, grant_for, keep_grant
-from stagepost.agents._mcp._sdk_code import AuthorizationNeeded, CodeAuth, _Provider, _requests
+from stagepost.agents._mcp._sdk_code import _Provider, _requests
+from stagepost.agents._mcp._sdk_code_auth import AuthorizationNeeded, CodeAuth
 from stagepost.agents._mcp._sdk_reason import refusal
 
 BACK = "https://runs.example/oauth/callback"

@@ -243,3 +243,16 @@ async def test_a_resumed_run_uses_the_text_of_its_time() -> None:
                         await (await runner.get("r")).result()
             registry.texts["w"] = "two"
     assert seen == ["one", "two"]
+
+
+async def test_a_fetch_that_leaving_has_cut_off_is_made_again() -> None:
+    clock, registry = Clock(), Registry({"w": "one"})
+    prompts = Prompts(registry, LOCAL, clock=clock)
+    async with prompts:
+        await used(prompts)
+        clock.now += 60
+        await used(prompts)  # begins a fetch, which does not get to run
+    registry.texts["w"] = "two"
+    assert (await used(prompts)).text in ("one", "two")
+    clock.now += 60
+    assert (await used(prompts)).text == "two"

@@ -6,12 +6,14 @@ from contextlib import asynccontextmanager
 
 import anyio
 import uvicorn
+from sse_starlette.sse import AppStatus
 from starlette.applications import Starlette
 
 
 @asynccontextmanager
 async def served(app: Starlette) -> AsyncIterator[str]:
     """Serve an application on a free port of this machine; its address."""
+    AppStatus.should_exit = False  # set for the whole process by a server that has ended before
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         config = uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=1)

@@ -1,7 +1,7 @@
 """Streams of runs as server-sent events: order, cursors, coming back, ends, and what is left behind."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,7 +14,8 @@ from tests.service.http._uvicorn import served
 
 from stagepost.checkpoint import MemoryStore
 from stagepost.service import RequestLimits, create_app
-from stagepost.workflows import Runner
+from stagepost.service._http._runs._events import _told
+from stagepost.workflows import Runner, RunnerStopped
 
 
 def events_of(answer: httpx.Response) -> list[dict[str, Any]]:
@@ -138,3 +139,20 @@ async def test_only_so_many_streams_are_open_at_once() -> None:
                 await anext(one)
                 await anext(two)
                 assert error_of(await http.get(path), 429) == "TooManyStreams"
+
+
+async def test_a_failure_that_nobody_expects_shows_nothing_of_itself(caplog: pytest.LogCaptureFixture) -> None:
+    async def failing() -> AsyncGenerator[bytes, None]:
+        yield b":\n\n"
+        raise KeyError("a secret inside")
+
+    async def stopping() -> AsyncGenerator[bytes, None]:
+        yield b":\n\n"
+        raise RunnerStopped("r")
+
+    told = b"".join([event async for event in _told(failing())]).decode()
+    (event,) = _events(told)
+    assert (event["event"], event["error"]["type"]) == ("problem", "InternalServerError")
+    assert "secret" not in told
+    assert event["error"]["reference"] in caplog.text
+    assert [event async for event in _told(stopping())] == [b":\n\n"]

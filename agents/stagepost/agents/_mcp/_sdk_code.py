@@ -7,47 +7,27 @@ kept, and the second part goes on with that, in this process or another one.
 import base64
 import hashlib
 import secrets
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 from urllib.parse import urlencode, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
-from mcp.client.auth.utils import extract_field_from_www_auth, issuers_match, validate_authorization_response_iss
+from mcp.client.auth.utils import issuers_match, validate_authorization_response_iss
 from mcp.shared.auth import (
     OAuthClientInformationFull,
-    OAuthClientMetadata,
     OAuthMetadata,
-    OAuthToken,
-    ProtectedResourceMetadata,
 )
-from pydantic import AnyUrl, BaseModel, ValidationError
+from pydantic import AnyUrl, ValidationError
 
 from ..errors import AuthorizationFailed
-from ._grants import AGAIN, Account, Attempt, Grant, Ticket, grant_for, keep_grant
-from ._remote import Refusal
-from ._sdk_oauth import RenewingAuth
-
-if TYPE_CHECKING:
-    from ._oauth import AuthorizationCode
+from ._grants import AGAIN, Attempt, Ticket
+from ._sdk_known import KeptClient, metadata_of, plain, restore
 
 _PATIENCE: Final = 15.0  # seconds for each request to an authorization server
 _LARGEST: Final = 1_000_000  # bytes of an answer
 _WANTED: Final = httpx2.Request("POST", "http://wanted.invalid")  # stands for the request for tokens in the first part
-
-
-class AuthorizationNeeded(OAuthFlowError):
-    """A person has to let the process in.
-
-    Attributes:
-        refusal: What the server said.
-    """
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__("a person has to authorize it")
-        self.refusal = refusal
 
 
 class Outgoing(NamedTuple):
@@ -117,25 +97,6 @@ class Flow:
             _fail(attempt.ticket, error)
 
 
-class _Kept:
-    """What the SDK stores, in the first two parts: the registered client."""
-
-    def __init__(self, client: OAuthClientInformationFull | None) -> None:
-        self.client = client
-
-    async def get_tokens(self) -> OAuthToken | None:
-        return None
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        """They are handed on."""
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return self.client
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        self.client = client_info
-
-
 class _Provider(OAuthClientProvider):
     """The SDK's flow, up to what the person has to do, and from there on.
 
@@ -145,7 +106,7 @@ class _Provider(OAuthClientProvider):
     """
 
     def __init__(self, ticket: Ticket, client: str | None) -> None:
-        self._kept = _Kept(_client(ticket, client))
+        self._kept = KeptClient(_client(ticket, client))
         super().__init__(ticket.url, metadata_of(ticket.redirect_uri, ticket.client_name), self._kept)
         self._ticket = ticket
 
@@ -220,7 +181,7 @@ class _Provider(OAuthClientProvider):
         response = await send(await self._exchange_token_authorization_code(code, verifier))
         await self._handle_token_response(response)
         tokens = self.context.current_tokens
-        return {} if tokens is None else _plain(tokens)
+        return {} if tokens is None else plain(tokens)
 
     def _known(self) -> dict[str, Any]:
         context = self.context
@@ -229,100 +190,8 @@ class _Provider(OAuthClientProvider):
             "resource": context.protected_resource_metadata,
             "client": context.client_info,
         }
-        plain = {name: None if it is None else _plain(it) for name, it in found.items()}
-        return {**plain, "scope": context.client_metadata.scope}
-
-
-class CodeAuth(RenewingAuth):
-    """Puts the tokens on each request that a person has authorized, and refreshes them.
-
-    Args:
-        server: Name of the server.
-        url: Its address, without keys.
-        auth: Where the tokens are.
-    """
-
-    def __init__(self, server: str, url: str, auth: "AuthorizationCode") -> None:
-        super().__init__(url, metadata_of(auth.redirect_uri, auth.client_name), _Kept(None))
-        self._auth = auth
-        self._account = Account(server, url, auth.client_id)
-        self._grant: Grant | None = None
-        self._seen: list[str] = []
-
-    @property
-    def secrets(self) -> Sequence[str]:
-        """All tokens that there were in this connection."""
-        return self._seen
-
-    async def _prepare(self) -> None:
-        if self._grant is None:
-            await self._load()
-
-    def _is_refused(self, response: httpx2.Response) -> bool:
-        if response.status_code == httpx2.codes.UNAUTHORIZED:
-            return True
-        return response.status_code == httpx2.codes.FORBIDDEN and _wants_more(response)
-
-    async def _renewed(
-        self, request: httpx2.Request, refused: httpx2.Response
-    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Use the tokens that have come meanwhile, or refresh those that there are, or ask for a person."""
-        used = self._token()
-        await self._load()
-        if self._token() == used:
-            if not _wants_more(refused) and self.context.can_refresh_token():
-                response = yield await self._refresh_token()
-                await self._refreshed(response)
-            if self._token() in (used, None):
-                challenge = ", ".join(refused.headers.get_list("WWW-Authenticate"))
-                raise AuthorizationNeeded(Refusal(status=refused.status_code, challenge=challenge))
-        yield request
-
-    async def _refreshed(self, response: httpx2.Response) -> None:
-        """Keep what a refresh has brought; one that fails for now loses nothing."""
-        if response.is_server_error or response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
-            raise OAuthFlowError(f"the authorization server answers {response.status_code} to a refresh")
-        if await self._handle_refresh_response(response) and self.context.current_tokens is not None:
-            tokens = _plain(self.context.current_tokens)
-            known = {} if self._grant is None else self._grant.known
-            grant = Grant(tokens=tokens, known=known, granted_at=time.time())
-            await self._use(grant)
-            await keep_grant(self._auth.tokens, self._account, grant)
-
-    async def _load(self) -> None:
-        found = await grant_for(self._auth.tokens, self._account)
-        if found is not None and found != self._grant:
-            await self._use(found)
-
-    async def _use(self, grant: Grant) -> None:
-        self._grant = grant
-        restore(self, grant.known)
-        self.context.current_tokens = tokens = OAuthToken.model_validate(grant.tokens)
-        self._seen += [
-            token for token in (tokens.access_token, tokens.refresh_token) if token and token not in self._seen
-        ]
-
-
-def restore(provider: OAuthClientProvider, known: Mapping[str, Any]) -> None:
-    """Have the SDK go on with what was found out of an authorization server."""
-    context = provider.context
-    context.oauth_metadata = OAuthMetadata.model_validate(known["server"])
-    context.auth_server_url = str(context.oauth_metadata.issuer)
-    context.client_info = OAuthClientInformationFull.model_validate(known["client"])
-    context.client_metadata.scope = known["scope"]
-    if known["resource"] is not None:
-        context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(known["resource"])
-
-
-def metadata_of(redirect_uri: str, client_name: str) -> OAuthClientMetadata:
-    """What this process registers as: a client without a secret, whose code verifier proves who it is."""
-    is_local = urlsplit(redirect_uri).hostname in ("localhost", "127.0.0.1", "::1")
-    return OAuthClientMetadata(
-        redirect_uris=[AnyUrl(redirect_uri)],
-        token_endpoint_auth_method="none",  # noqa: S106  # the name of a method
-        client_name=client_name,
-        application_type="native" if is_local else "web",
-    )
+        kept = {name: None if it is None else plain(it) for name, it in found.items()}
+        return {**kept, "scope": context.client_metadata.scope}
 
 
 def _client(ticket: Ticket, registered: str | None) -> OAuthClientInformationFull | None:
@@ -336,14 +205,6 @@ def _client(ticket: Ticket, registered: str | None) -> OAuthClientInformationFul
             redirect_uris=[AnyUrl(ticket.redirect_uri)],
         )
     return None if registered is None else OAuthClientInformationFull.model_validate_json(registered)
-
-
-def _plain(model: BaseModel) -> dict[str, Any]:
-    return model.model_dump(mode="json", exclude_none=True)
-
-
-def _wants_more(response: httpx2.Response) -> bool:
-    return extract_field_from_www_auth(response, "error") == "insufficient_scope"
 
 
 def _check_scheme(server: str, *endpoints: str) -> None:

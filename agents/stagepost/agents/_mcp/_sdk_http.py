@@ -94,7 +94,7 @@ class HttpClient(httpx2.AsyncClient):
 
 def _credentials(name: str, url: str, auth: HttpAuth) -> "RenewingAuth":
     if isinstance(auth, AuthorizationCode):
-        from ._sdk_code import CodeAuth  # noqa: PLC0415  # few need it
+        from ._sdk_code_auth import CodeAuth  # noqa: PLC0415  # few need it
 
         return CodeAuth(name, bare_address(url), auth)
     from ._sdk_oauth import CredentialsAuth  # noqa: PLC0415  # brings a library for signatures, which few need

@@ -70,6 +70,8 @@ class Shelf:
         if tasks is not None:
             tasks.cancel_scope.cancel()
             await tasks.__aexit__(None, None, None)
+        for kept in self._kept.values():
+            kept.fetching = None  # a fetch that had not begun yet has not said so
 
     async def get(self, name: str) -> RegisteredPrompt | None:
         """A prompt as it is now, or was a while ago; None if the registry has none, or was never reached."""

@@ -1,7 +1,6 @@
 """The functions of the language, in tables by family; the documentation is made of them."""
 
 import math
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -22,20 +21,11 @@ _ALL: Final = (
     *TRANSFORM, *ORDER, *PARTS, *COMBINE, *AGGREGATE, *MAPS, *NUMBERS, *TYPES, *STRINGS, *REGEXES, *SETS, *TREES,
     *FUNCTIONS, *DATES,
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A name with a fixed value."""
-
-    value: float
-
-
 CONSTANTS: Final = MappingProxyType(
     {
-        "Double/POSITIVE_INFINITY": Constant(math.inf),
-        "Double/NEGATIVE_INFINITY": Constant(-math.inf),
-        "Double/NaN": Constant(math.nan),
+        "Double/POSITIVE_INFINITY": math.inf,
+        "Double/NEGATIVE_INFINITY": -math.inf,
+        "Double/NaN": math.nan,
     }
 )
 BUILTINS: Final = MappingProxyType({name: each for each in _ALL for name in (each.name, *each.also)})

@@ -5,7 +5,7 @@ from typing import Any
 
 from .._machine import Machine
 from .._values._key import dec
-from .._values._names import type_word, wrong_types
+from .._values._names import wrong_types
 from .._values._order import ordered
 from .._values._text import graphemes
 from .._values._types import Builtin
@@ -61,8 +61,3 @@ def family(name: str, *builtins: Builtin) -> tuple[Builtin, ...]:
 def one(act: Callable[[Any], Any]) -> Callable[[Machine, Any], Any]:
     """A function of one value that needs no machine."""
     return lambda _, value: act(value)
-
-
-def described(value: Any) -> str:
-    """The type of a value."""
-    return type_word(value)

@@ -62,8 +62,8 @@ def recur(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> No
     """``(recur v…)``."""
     if tail is None:
         raise refused("recur must be in tail position, the last of loop or fn", form.place)
-    if len(form.items) - 1 != tail.count:
-        raise refused(f"recur takes {tail.count} value(s) here, got {len(form.items) - 1}", form.place)
+    if len(form.items) - 1 != tail.values:
+        raise refused(f"recur takes {tail.values} value(s) here, got {len(form.items) - 1}", form.place)
     nodes = [compiler.compile(item, scope) for item in form.items[1:]]
     rebind = tail.rebind
 

@@ -1,8 +1,8 @@
 """Compiles forms: literals, names and calls; special forms have modules of their own."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._builtins import BUILTINS, CONSTANTS
 from .._fault import Fault, refused
@@ -25,12 +25,11 @@ _MAKERS: Final = frozenset({"juxt", "fnil"})
 _RESULTS: Final = {"*1": 0, "*2": 1, "*3": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(NamedTuple):
     """Where a ``recur`` goes: the slots of the loop or function, and what binds them."""
 
     rebind: Callable[[Frame, list[Any]], None]
-    count: int
+    values: int
 
 
 Handler: TypeAlias = Callable[["Compiler", Call, Scope, Tail | None], Node]
@@ -144,9 +143,10 @@ class Compiler:
             return self._input(name.split("/", 1)[1])
         if name in _RESULTS:
             return _constant(self.machine.world.result(_RESULTS[name], self.machine.tick))
-        builtin = BUILTINS.get(canonical(name)) or CONSTANTS.get(canonical(name))
-        if builtin is not None:
-            return _constant(builtin if isinstance(builtin, Builtin) else builtin.value)
+        known = canonical(name)
+        found = BUILTINS.get(known, CONSTANTS.get(known))
+        if found is not None:
+            return _constant(found)
         raise undefined(name, symbol.place, self.memory)
 
     def _remembered(self, name: str, place: int) -> Node:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from .._errors import InvalidValue
 from .._fault import Fault
 from .._machine import Branch, Machine
 from .._outcome import ToolCall
@@ -40,7 +41,10 @@ class Calls:
 
     def answered(self, machine: Machine, name: str, arguments: dict[str, Any], result: Any) -> Any:
         """Note a result, which becomes a value of the program."""
-        value = inward(result, f"the result of tool {name}", machine.tick)
+        try:
+            value = inward(result, "its result", machine.tick)
+        except InvalidValue as refused:
+            raise self.failed(machine, name, arguments, refused) from refused
         machine.branch.calls.append(ToolCall(name, arguments, value, None, machine.branch.path))
         return value
 

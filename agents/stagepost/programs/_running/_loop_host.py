@@ -6,8 +6,7 @@ where they are while the coroutine that started it awaits what they need, and go
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import anyio.lowlevel
@@ -18,21 +17,14 @@ from .._machine import Branch, Machine
 from ._hosts import Calls, Tool, branch_of, in_branch
 
 
-@dataclass(frozen=True, slots=True)
-class _Pause:
-    """Let others run."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(NamedTuple):
     """Call a tool."""
 
     name: str
     arguments: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Parallel:
+class _Parallel(NamedTuple):
     """Run branches."""
 
     acts: list[Callable[[], Any]]
@@ -45,13 +37,12 @@ class LoopHost:
         self.machine: Machine
         self._calls = Calls(tools)
         self._greenlets = _greenlets()
-        self._pause = _Pause()
 
     # called by the program, in its greenlet
 
     def pause(self) -> None:
         """Let other tasks run."""
-        self._ask(self._pause)
+        self._ask(None)
 
     def call(self, name: str, arguments: dict[str, Any]) -> Any:
         """Call a tool; the time of the program stands still meanwhile."""

@@ -7,7 +7,7 @@ from .._compiler._compiler import Compiler
 from .._compiler._functions import remade
 from .._compiler._scope import Scope
 from .._compiler._special import HANDLERS
-from .._errors import InvalidValue
+from .._errors import InvalidValue, ProgramsError
 from .._fault import Failed, Fault, Returned
 from .._keyword import Keyword
 from .._machine import Machine
@@ -38,6 +38,11 @@ def perform(machine: Machine, source: str, memory: Mapping[str, Any], tools: Ite
         return _failed(machine, memory, _error(fault, source), End.ERROR)
     except RecursionError:
         return _failed(machine, memory, _error(machine.too_deep(), source), End.ERROR)
+    except ProgramsError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a defect of the interpreter must not end the host
+        defect = Fault("eval_error", f"the interpreter failed with {type(error).__name__}; write it in another way")
+        return _failed(machine, memory, _error(defect, source), End.ERROR)
 
 
 def _ended(machine: Machine, source: str, memory: Mapping[str, Any], tools: Iterable[str]) -> tuple[Any, End]:

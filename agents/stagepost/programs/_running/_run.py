@@ -39,7 +39,7 @@ async def run(
         Its value, or the error that ended it; a program cannot raise.
 
     Raises:
-        InvalidValue: An input, or the result of a tool, is no value of programs.
+        InvalidValue: An input is no value of programs.
         ExtraMissing: A package of ``stagepost[programs]`` is missing.
     """
     from ._loop_host import LoopHost  # noqa: PLC0415 - scripts need no event loop

@@ -1,7 +1,7 @@
 """Bounds the work that comparing, hashing and sorting nested values takes.
 
-A value can hold another twice, which holds a third twice, and so on: forty such steps look like a million million values.
-Python's own functions would go through all of them without a look at the clock.
+A value can hold another twice, which holds a third twice, and so on: forty such steps look like a million million
+values. Python's own functions would go through all of them without a look at the clock.
 """
 
 from typing import Final

@@ -10,9 +10,9 @@ import anyio
 from stagepost.checkpoint import CountBy, RunFilters, RunStatus, SqliteInbox, SqliteStore, WaitKind
 from stagepost.workflows import Inbox, Run, Runner, pause_schedule, read_history, read_schedules
 
+from .._verbs._asking import as_asked
 from .._verbs._changes import Look, changes
-from .._verbs._deciding import as_asked
-from .._verbs._watching import is_over, look
+from .._verbs._looking import is_over, look
 from .._wire._asked import ForkRun, RetryItems
 from .._wire._done import Done
 from .._wire._history import HistoryPage

@@ -10,6 +10,7 @@ import httpx2
 
 from stagepost.checkpoint import CountBy, RunFilters, RunStatus, WaitKind
 
+from .._verbs._looking import is_over
 from .._wire._asked import ForkRun, NewRun, RetryItems
 from .._wire._done import Done
 from .._wire._errors import ErrorTold
@@ -137,6 +138,7 @@ class ServiceRuns:
         told: set[str] = set()
         status, failures = RunStatus.RUNNING, 0
         while True:
+            error: Exception | None = None
             try:
                 async for event in self._watched(run_id, until_settled=until_settled):
                     failures = 0
@@ -144,13 +146,14 @@ class ServiceRuns:
                     if (name := _name(event)) not in told:
                         told.add(name)
                         tell(event)
-            except (ServiceUnreachable, httpx2.TransportError) as error:
-                failures += 1
-                if not told or failures > _TRIES:
-                    raise _unreachable(self._service, error) from error
-                await anyio.sleep(_PAUSE)
-            else:
+            except (ServiceUnreachable, httpx2.TransportError) as raised:
+                error = raised
+            if error is None and is_over(status, until_settled=until_settled):
                 return status
+            failures += 1  # also if the stream has ended before the run, as it does when the service ends
+            if failures > _TRIES or (error is not None and not told):
+                raise _unreachable(self._service, error)
+            await anyio.sleep(_PAUSE)
 
     async def _watched(self, run_id: str, *, until_settled: bool) -> AsyncIterator[WatchEvent]:
         query: Query = {"view": "watch", "settled": until_settled}
@@ -218,5 +221,7 @@ def _name(event: WatchEvent) -> str:
     return event.model_dump_json(exclude={"at"} if event.event in ("status", "item", "child") else None)
 
 
-def _unreachable(service: Service, error: Exception) -> ServiceUnreachable:
-    return error if isinstance(error, ServiceUnreachable) else ServiceUnreachable(service.url, str(error))
+def _unreachable(service: Service, error: Exception | None) -> ServiceUnreachable:
+    if isinstance(error, ServiceUnreachable):
+        return error
+    return ServiceUnreachable(service.url, "its stream ends before the run" if error is None else str(error))

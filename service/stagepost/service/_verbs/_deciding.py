@@ -1,6 +1,5 @@
 """Verbs of those who decide what runs wait for."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import JsonValue
@@ -9,6 +8,7 @@ from stagepost.checkpoint import WaitKind
 
 from .._keys._caller import Caller
 from .._wire._done import Done
+from ._asking import as_asked
 from ._base import Base, done
 from ._scopes import misuse, verb, verb_by
 
@@ -56,16 +56,3 @@ class Deciding(Base):
         with misuse():
             await self._runner.settle(run_id, key, value=value, retry=retry, place=place)
         return done("settled", run_id)
-
-
-def as_asked(shown: object, value: Any) -> Any:
-    """A value as whoever asks takes it: calls of an agent's external tools take it with its kind.
-
-    Args:
-        shown: What the wait shows.
-        value: The value.
-    """
-    if not (isinstance(shown, Mapping) and {"agent", "tool", "schema"} <= shown.keys()):
-        return value
-    is_whole = isinstance(value, Mapping) and value.get("kind") in ("answer", "refuse", "dismiss")
-    return value if is_whole else {"kind": "answer", "value": value}

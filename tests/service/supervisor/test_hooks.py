@@ -21,7 +21,7 @@ from tests.service.supervisor._shop import (
     weather_model,
 )
 
-from stagepost.agents import PromptContext, Recorder, ScriptedModel, call, tool
+from stagepost.agents import PromptContext, Prompts, Recorder, ScriptedModel, call, tool
 from stagepost.checkpoint import MemoryStore
 from stagepost.service.supervisor import (
     ChatSessions,
@@ -30,6 +30,7 @@ from stagepost.service.supervisor import (
     SupervisorFactory,
     WorkerConfig,
     WorkerFactory,
+    response_of,
     session_traces,
 )
 from stagepost.workflows import Runner
@@ -86,6 +87,7 @@ async def test_a_worker_that_says_nothing_and_a_tool_of_the_supervisor_that_fail
     agent = supervisor(ScriptedModel([calls, "Sorry."]), tools=[list_holidays])
     async with opened(agent) as sessions:
         events = await heard(sessions, "Holidays?", new_session())
+    assert [each.tool for each in response_of(events, WORKERS).supervisor_tool_calls] == [each.name for each in calls]
     results = {event.data["tool"]: event.data["result"] for event in events if event.name == "tool_result"}
     assert "list holidays" in results["list_holidays"]
     assert "hunter2" not in str(results)
@@ -146,6 +148,8 @@ def test_an_agent_has_instructions_by_name_and_general_ones_else() -> None:
     factory = WorkerFactory([get_weather, get_stock_price], prompts={"shop-weather": "Be brief."})
     assert factory.agent(WEATHER).prompt == "Be brief."
     assert "get_stock_price" in str(factory.agent(STOCK).prompt)
+    registry = WorkerFactory([get_weather], prompts=Prompts(None, {"shop-weather": "Be brief."}))
+    assert callable(registry.agent(WEATHER).prompt)
     lead = SupervisorFactory(factory).create(WORKERS)
     assert callable(lead.prompt)
     text = str(lead.prompt(PromptContext("supervisor", "run", None, None)))

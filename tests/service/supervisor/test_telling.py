@@ -8,8 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.service.supervisor._shop import text_of
 
-from stagepost.agents import Gap, MessageSaid, StreamPart, TaskCancelled, TaskCompleted, TokenArrived, ToolCalled
-from stagepost.service.supervisor import ChatEvent, InvalidEventId
+from stagepost.agents import (
+    AgentStarted,
+    Gap,
+    MessageSaid,
+    StreamPart,
+    TaskCancelled,
+    TaskCompleted,
+    TokenArrived,
+    ToolCalled,
+)
+from stagepost.service.supervisor import ChatEvent, InvalidEventId, response_of
 from stagepost.service.supervisor._progress import OpenCall, TurnProgress, event_id, read_event_id
 from stagepost.service.supervisor._telling import Telling
 
@@ -43,7 +52,13 @@ def test_text_that_a_model_takes_back_is_void_for_readers(again: str, has_reset:
     whole = again.replace("|", "")
     events = told([*pieces("It |is "), *pieces(again), said(whole)])
     assert ("token_reset" in [event.name for event in events]) is has_reset
-    assert text_of(events) == whole
+    assert text_of(events) == response_of(events, ()).response == whole
+
+
+def test_what_agents_below_a_worker_do_is_not_told_nor_calls_that_nobody_has_made() -> None:
+    deep = {**COMMON, "path": ("supervisor", "weather", "scout")}
+    started = AgentStarted(**COMMON, cursor="c", seq=1, call_id="unknown", agent="weather")
+    assert told([started, MessageSaid(**deep, cursor="d", seq=0, role="user", text="Look.")]) == []
 
 
 def test_text_that_becomes_a_call_is_void() -> None:

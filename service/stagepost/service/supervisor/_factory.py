@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from stagepost.agents import Agent, AgentTool, Budget, Model, ModelSettings, PromptFunction, Tool, tool
+from stagepost.agents import Agent, AgentTool, Budget, Model, ModelSettings, PromptFunction, Prompts, Tool, tool
 
 from ._agent_log import AgentLog
 from ._config import WorkerConfig
@@ -25,7 +25,8 @@ class WorkerFactory:
 
     Args:
         tools: The tools that workers may have: made by `tool`, or functions, which are called by their names.
-        prompts: Instructions by prompt name: texts or prompt functions. A worker without has general ones.
+        prompts: Instructions by prompt name: a registry, or texts and prompt functions. Without any in the latter, a
+            worker has general ones.
         models: Models by name; a name that is missing is that of a model that litellm knows.
         hooks: Hooks of all workers, the first one outermost, inside the log.
 
@@ -37,7 +38,7 @@ class WorkerFactory:
         self,
         tools: Iterable[ToolLike] = (),
         *,
-        prompts: Mapping[str, Prompt] = _NONE,
+        prompts: Prompts | Mapping[str, Prompt] = _NONE,
         models: Mapping[str, Model] = _NONE,
         hooks: Iterable[object] = (),
     ) -> None:
@@ -51,6 +52,7 @@ class WorkerFactory:
 
         Raises:
             InvalidWorker: It names a tool that the factory does not have.
+            InvalidPrompt: The registry has no local text for its instructions.
         """
         missing = [name for name in config.tools if name not in self._tools]
         if missing:
@@ -58,7 +60,7 @@ class WorkerFactory:
             raise InvalidWorker(config.name, f"there is no tool {missing[0]!r}; there are: {known}")
         return Agent(
             config.name,
-            self._prompts.get(config.prompt_name, worker_prompt(config)),
+            self._prompt(config),
             model=self._models.get(config.model, config.model),
             tools=[self._tools[name] for name in config.tools],
             budget=Budget(turns=config.max_iterations),
@@ -66,6 +68,12 @@ class WorkerFactory:
             hooks=[AgentLog(), *self._hooks, ToolErrors({name: _excuse(self._tools[name]) for name in config.tools})],
             description=config.description,
         )
+
+    def _prompt(self, config: WorkerConfig) -> Prompt:
+        """The instructions of a worker."""
+        if isinstance(self._prompts, Prompts):
+            return self._prompts.use(config.prompt_name)
+        return self._prompts.get(config.prompt_name, worker_prompt(config))
 
     def tool(self, config: WorkerConfig) -> AgentTool:
         """The tool with which a supervisor asks a worker: ``ask_<name>_agent(request: str) -> str``.

@@ -10,7 +10,7 @@ from stagepost.checkpoint import Snapshot, StoredWait, WaitKind, WaitStatus
 from stagepost.hub import check_name
 
 LONGEST: Final = 1_000
-"""How many characters one may have. They stand in indexes, lists and errors; what is longer belongs in a state."""
+"""Characters that a text may have which is stored beside a run: it stands in indexes, lists and errors."""
 _ASKS: Final = ":"  # no name and no path can contain it
 _DOT: Final = "."  # in no name, so that no other run has the id of a child
 

@@ -107,6 +107,17 @@ async def mail(to: str) -> str:
     return f"sent to {to}"
 
 
+async def test_a_task_belongs_to_the_trace_of_whoever_has_started_it() -> None:
+    store, agent = MemoryStore(), Agent("echo", prompt="", model=ScriptedModel(["yes", "no"]))
+    traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    async with running(store, agent) as runner:
+        tasks = Tasks(runner)
+        run = await tasks.start(agent, "Well?", trace=traceparent)
+        assert (await store.info(run.id)).trace == traceparent
+        async with tasks.start_stream(agent, "Well?", trace="nightly") as stream:
+            assert (await store.info(stream.task_id)).trace == "nightly"
+
+
 async def test_a_task_is_started_and_looked_at_when_it_has_ended() -> None:
     usage = Usage(input_tokens=3, output_tokens=2)
     model = FunctionModel(lambda _: ModelResponse(text="hi", usage=usage))

@@ -9,6 +9,8 @@ from typing import Final
 from stagepost.checkpoint import Snapshot, StoredWait, WaitKind, WaitStatus
 from stagepost.hub import check_name
 
+LONGEST: Final = 1_000
+"""Characters that a text may have which is stored beside a run: it stands in indexes, lists and errors."""
 _ASKS: Final = ":"  # no name and no path can contain it
 _DOT: Final = "."  # in no name, so that no other run has the id of a child
 
@@ -90,3 +92,32 @@ def open_waits(snapshot: Snapshot) -> Sequence[str]:
     """Ids of the waits that a run is parked at."""
     waits = sorted((wait for wait in snapshot.waits if wait.status is WaitStatus.OPEN), key=attrgetter("place"))
     return tuple(wait_id_of(snapshot.run.run_id, wait) for wait in waits)
+
+
+def check_given(name: str, given: object, *, may_be_empty: bool = False) -> None:
+    """See that something is a text that can be stored, or None.
+
+    Args:
+        name: What the parameter is called.
+        given: What it was given.
+        may_be_empty: Whether an empty text is one.
+
+    Raises:
+        TypeError: It is something else.
+        ValueError: It is empty, too long, or has characters that are no Unicode.
+    """
+    if not isinstance(given, str | None):
+        raise TypeError(f"{name}={given!r:.80}: give a text")
+    if given is None:
+        return
+    if not (given or may_be_empty):
+        raise ValueError(f"{name}='': give a text that is not empty, or None for no {name}")
+    if len(given) > LONGEST:
+        raise ValueError(
+            f"{name}= has {len(given):,} characters, and at most {LONGEST:,} are taken: give a shorter text, such as a "
+            "digest of this one"
+        )
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name}= has characters that are no Unicode: give a text without them") from None

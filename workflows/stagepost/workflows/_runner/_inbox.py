@@ -22,10 +22,9 @@ from stagepost.checkpoint import (
 )
 from stagepost.checkpoint import Inbox as StoreInbox
 
-from .._ids import read_wait_id
+from .._ids import check_given, read_wait_id
 from .._patterns._pattern import Pattern, Servable
 from .._plans._places import step_at
-from .._runs._given import check_given
 from .._runs._registry import Migrations, Registry
 from .._steps._receives import Receives
 from .._values._secrets import Given, Secrets

@@ -27,14 +27,13 @@ from .._engine._intermediates import Intermediate
 from .._engine._saying import first_begins
 from .._execution._blobs import blobs_of
 from .._execution._stored_lists import StoredLists
-from .._ids import new_run_id
+from .._ids import check_given, new_run_id
 from .._patterns._pattern import Pattern
 from .._values._layout import lay_out
 from .._values._secrets import Secrets
 from .._values._state import Values, merged
 from ..errors import RunConflict
 from ._continuing import Older, check_continued, continued_in, stored_form
-from ._given import check_given
 
 _NONE: Final[Older] = MappingProxyType({})
 _BEYOND: Final = 2**62  # elements that no list has

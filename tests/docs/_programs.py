@@ -35,7 +35,7 @@ def _functions() -> list[str]:
 
 
 def _count(low: int, high: int | None) -> str:
-    return f" [{low}+]" if high is None else f" [{low}]" if low == high else f" [{low}–{high}]"
+    return f" [{low}+]" if high is None else f" [{low}]" if low == high else f" [{low} to {high}]"
 
 
 def _limits() -> list[str]:

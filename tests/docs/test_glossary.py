@@ -10,7 +10,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "glossary.md").read_text()
 WORDS = [word for word in re.findall(r"^\| ([^|]+) \|", TEXT, re.MULTILINE) if word != "word"]
 TWICE = {
     "Inbox",  # the part of the store protocol, and the object of workflows over it, which checks what is sent
-    "Limits",  # of workflows that start often, and of programs: each the one thing that its layer limits
+    "Limits",  # of stored values, and of programs
 }
 
 

@@ -12,9 +12,9 @@ from stagepost.programs import (
     Keyword,
     Limits,
     Outcome,
+    ProgramCall,
     PtcLisp,
     Surroundings,
-    ToolCall,
     plain,
     run,
     run_sync,
@@ -391,7 +391,7 @@ async def ask(program: str, **given: Any) -> Outcome:
 async def test_a_tool_is_called_with_named_arguments(program: str) -> None:
     outcome = await ask(program)
     assert outcome.value == 3
-    assert outcome.calls == (ToolCall("later", {"x": 1, "y_z": 2}, {"sum": 3, "tags": ["a"]}),)
+    assert outcome.calls == (ProgramCall("later", {"x": 1, "y_z": 2}, {"sum": 3, "tags": ["a"]}),)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from ._keyword import Keyword
 from ._language import Language, PtcLisp
 from ._limits import Limits
-from ._outcome import End, Outcome, Place, ProgramError, ToolCall
-from ._running._hosts import Tool
+from ._outcome import End, Outcome, Place, ProgramCall, ProgramError
+from ._running._hosts import ProgramTool
 from ._running._run import run, run_sync
 from ._running._world import Surroundings
 from ._signature._checking import Validated, Validation
@@ -12,11 +12,10 @@ from ._signature._signature import Signature
 from ._signature._types import Field, Kind, ListOf, MapOf, Maybe, Type
 from ._values._boundary import plain
 from ._values._show import show
-from .errors import ExtraMissing, InvalidSignature, InvalidValue, ProgramsError
+from .errors import InvalidSignature, InvalidValue, PackageMissing, ProgramsError
 
 __all__ = [
     "End",
-    "ExtraMissing",
     "Field",
     "InvalidSignature",
     "InvalidValue",
@@ -28,14 +27,15 @@ __all__ = [
     "MapOf",
     "Maybe",
     "Outcome",
+    "PackageMissing",
     "Place",
+    "ProgramCall",
     "ProgramError",
+    "ProgramTool",
     "ProgramsError",
     "PtcLisp",
     "Signature",
     "Surroundings",
-    "Tool",
-    "ToolCall",
     "Type",
     "Validated",
     "Validation",

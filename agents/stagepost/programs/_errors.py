@@ -32,7 +32,7 @@ class InvalidValue(ProgramsError, TypeError):
         self.where = where
 
 
-class ExtraMissing(ProgramsError, ImportError):
+class PackageMissing(ProgramsError, ImportError):
     """A package is missing that only some programs need."""
 
     def __init__(self, what: str, package: str) -> None:

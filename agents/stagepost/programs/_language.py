@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from ._limits import Limits
 from ._outcome import Outcome
-from ._running._hosts import Tool
+from ._running._hosts import ProgramTool
 from ._running._run import run
 from ._running._world import Surroundings
 from ._values._show import show
@@ -28,7 +28,7 @@ class Language(Protocol):
         *,
         data: Mapping[str, Any],
         memory: Mapping[str, Any],
-        tools: Mapping[str, Tool],
+        tools: Mapping[str, ProgramTool],
         limits: Limits,
         around: Surroundings,
     ) -> Outcome:
@@ -50,7 +50,7 @@ class PtcLisp:
         *,
         data: Mapping[str, Any],
         memory: Mapping[str, Any],
-        tools: Mapping[str, Tool],
+        tools: Mapping[str, ProgramTool],
         limits: Limits,
         around: Surroundings,
     ) -> Outcome:

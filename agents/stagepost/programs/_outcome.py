@@ -45,7 +45,7 @@ class ProgramError:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class ProgramCall:
     """A call of a tool by a program.
 
     Attributes:
@@ -82,7 +82,7 @@ class Outcome:
     value: Any
     prints: tuple[str, ...] = ()
     memory: Mapping[str, Any] = field(default_factory=dict)
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[ProgramCall, ...] = ()
     error: ProgramError | None = None
     end: End = End.VALUE
     journal: Mapping[str, Any] = field(default_factory=dict)

@@ -5,9 +5,9 @@
     ProgramsError
     ├── InvalidSignature(ValueError)    a signature cannot be read, or a type has no form in signatures
     ├── InvalidValue(TypeError)         a value is none that programs know
-    └── ExtraMissing(ImportError)       a package of stagepost[programs] is missing
+    └── PackageMissing(ImportError)       a package of stagepost[programs] is missing
 """
 
-from ._errors import ExtraMissing, InvalidSignature, InvalidValue, ProgramsError
+from ._errors import InvalidSignature, InvalidValue, PackageMissing, ProgramsError
 
-__all__ = ["ExtraMissing", "InvalidSignature", "InvalidValue", "ProgramsError"]
+__all__ = ["InvalidSignature", "InvalidValue", "PackageMissing", "ProgramsError"]

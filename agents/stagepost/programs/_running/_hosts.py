@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 from .._errors import InvalidValue
 from .._fault import Fault
 from .._machine import Branch, Machine
-from .._outcome import ToolCall
+from .._outcome import ProgramCall
 from .._values._boundary import inward
 
-Tool: TypeAlias = Callable[..., Any]
+ProgramTool: TypeAlias = Callable[..., Any]
 
 
 def branch_of(parent: Branch, number: int, depth: int) -> Branch:
@@ -25,7 +25,7 @@ def in_branch(fault: Fault, number: int) -> Fault:
 class Calls:
     """Calls tools, counts the calls and notes them."""
 
-    def __init__(self, tools: Mapping[str, Tool]) -> None:
+    def __init__(self, tools: Mapping[str, ProgramTool]) -> None:
         self.tools = tools
         self._count = 0
 
@@ -45,13 +45,13 @@ class Calls:
             value = inward(result, "its result", machine.tick)
         except InvalidValue as refused:
             raise self.failed(machine, name, arguments, refused) from refused
-        machine.branch.calls.append(ToolCall(name, arguments, value, None, machine.branch.path))
+        machine.branch.calls.append(ProgramCall(name, arguments, value, None, machine.branch.path))
         return value
 
     def failed(self, machine: Machine, name: str, arguments: dict[str, Any], error: Exception) -> Fault:
         """Note an error."""
         reason = str(error) or type(error).__name__
-        machine.branch.calls.append(ToolCall(name, arguments, None, reason, machine.branch.path))
+        machine.branch.calls.append(ProgramCall(name, arguments, None, reason, machine.branch.path))
         return Fault("tool_error", f"Tool '{name}' failed: {reason}")
 
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import anyio
 import anyio.lowlevel
 
-from .._errors import ExtraMissing
+from .._errors import PackageMissing
 from .._fault import Fault
 from .._machine import Branch, Machine
-from ._hosts import Calls, Tool, branch_of, in_branch
+from ._hosts import Calls, ProgramTool, branch_of, in_branch
 
 
 class _Call(NamedTuple):
@@ -33,7 +33,7 @@ class _Parallel(NamedTuple):
 class LoopHost:
     """Runs one program and its branches on the running event loop."""
 
-    def __init__(self, tools: Mapping[str, Tool]) -> None:
+    def __init__(self, tools: Mapping[str, ProgramTool]) -> None:
         self.machine: Machine
         self._calls = Calls(tools)
         self._greenlets = _greenlets()
@@ -147,5 +147,5 @@ def _greenlets() -> Any:
     try:
         import greenlet  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ExtraMissing("programs on an event loop", "greenlet") from None
+        raise PackageMissing("programs on an event loop", "greenlet") from None
     return greenlet

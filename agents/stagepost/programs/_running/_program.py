@@ -27,7 +27,7 @@ def perform(machine: Machine, source: str, memory: Mapping[str, Any], tools: Ite
 
     Raises:
         InvalidValue: An input is no value of programs.
-        ExtraMissing: The program needs a package that is not installed.
+        PackageMissing: The program needs a package that is not installed.
     """
     try:
         value, end = _ended(machine, source, memory, tools)

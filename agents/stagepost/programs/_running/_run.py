@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._limits import Limits
 from .._machine import Machine
 from .._outcome import Outcome
-from ._hosts import DirectHost, Tool
+from ._hosts import DirectHost, ProgramTool
 from ._program import perform
 from ._world import Surroundings, World
 
@@ -21,7 +21,7 @@ async def run(
     *,
     data: Mapping[str, Any] | None = None,
     memory: Mapping[str, Any] | None = None,
-    tools: Mapping[str, Tool] | None = None,
+    tools: Mapping[str, ProgramTool] | None = None,
     limits: Limits | None = None,
     around: Surroundings | None = None,
 ) -> Outcome:
@@ -40,7 +40,7 @@ async def run(
 
     Raises:
         InvalidValue: An input is no value of programs.
-        ExtraMissing: A package of ``stagepost[programs]`` is missing.
+        PackageMissing: A package of ``stagepost[programs]`` is missing.
     """
     from ._loop_host import LoopHost  # noqa: PLC0415 - scripts need no event loop
 
@@ -56,7 +56,7 @@ def run_sync(
     *,
     data: Mapping[str, Any] | None = None,
     memory: Mapping[str, Any] | None = None,
-    tools: Mapping[str, Tool] | None = None,
+    tools: Mapping[str, ProgramTool] | None = None,
     limits: Limits | None = None,
     around: Surroundings | None = None,
 ) -> Outcome:

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any, Final
 
-from .._errors import ExtraMissing
+from .._errors import PackageMissing
 from .._fault import Fault
 from .._limits import Limits
 from ._types import Pattern
@@ -51,7 +51,7 @@ def _engine() -> tuple[Any, Any]:
     try:
         import re2  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ExtraMissing("regular expressions of programs", "google-re2") from None
+        raise PackageMissing("regular expressions of programs", "google-re2") from None
     options = re2.Options()
     options.max_mem = _MEMORY
     options.log_errors = False

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
-from .._errors import ExtraMissing
+from .._errors import PackageMissing
 
 _FIRST_MARK = "\u0300"  # no code point before it combines with another
 
@@ -30,6 +30,6 @@ def _segments() -> Callable[[str], Iterable[str]]:
     try:
         from grapheme import graphemes  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ExtraMissing("texts with combined characters", "graphemeu") from None
+        raise PackageMissing("texts with combined characters", "graphemeu") from None
     segments: Any = graphemes
     return segments  # type: ignore[no-any-return]  # the package has no annotations

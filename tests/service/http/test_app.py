@@ -34,6 +34,7 @@ async def test_a_key_without_the_scope_is_refused() -> None:
     async with client(app()) as http:
         refused = await http.post("/change", headers=WITH_KEY)
     assert (refused.status_code, refused.json()["error"]["type"]) == (403, "ScopeRequired")
+    assert "the scope 'run'" in refused.json()["error"]["message"]
 
 
 async def test_an_admin_may_do_everything() -> None:

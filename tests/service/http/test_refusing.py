@@ -89,7 +89,7 @@ async def test_headers_that_servers_read_in_different_ways_are_refused() -> None
 async def test_a_second_request_hidden_in_the_first_is_not_answered() -> None:
     head = f"POST /wish HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {SECRET}\r\nContent-Length: 60\r\n"
     hidden = "GET /whoami HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    chunked = f"{head}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n{hidden}"
+    chunked = f"{head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n{hidden}"
     async with connected(app()) as port:
         answer = await said(port, chunked.encode())
     assert answer.count(b"HTTP/1.1") == 1
@@ -192,6 +192,24 @@ async def test_a_body_is_refused_by_its_length_before_it_is_read() -> None:
         refused = await http.post("/wish", content=content(), headers={**JSON, "Content-Length": str(150 * 2**20)})
     assert (refused.status_code, refused.json()["error"]["type"]) == (413, "BodyTooLarge")
     assert sent == 0
+
+
+async def test_a_client_that_goes_in_the_middle_of_its_body_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    served = app()
+    async with client(served):
+        headers = [(b"host", b"localhost"), (b"x-api-key", SECRET.encode())]
+        scope = {"type": "http", "method": "POST", "path": "/wish", "query_string": b"", "headers": headers}
+        answered: list[Message] = []
+
+        async def gone() -> Message:
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            answered.append(message)
+
+        with caplog.at_level("ERROR"):
+            await served(scope, gone, send)
+    assert answered == caplog.records == []
 
 
 async def test_a_body_in_chunks_is_refused_once_it_is_too_large() -> None:

@@ -16,7 +16,7 @@ from stagepost.checkpoint.errors import CheckpointError
 from stagepost.hub.errors import HubError
 from stagepost.workflows.errors import WorkflowError
 
-from ..errors import Detail, InvalidBody, ServiceError
+from ..errors import Detail, InvalidBody, MalformedRequest, ServiceError
 
 KNOWN: Final = (AgentError, CheckpointError, HubError, WorkflowError, ServiceError)
 
@@ -165,7 +165,7 @@ async def passed_on(_request: Request, error: Exception) -> Response:
 def _headers(error: BaseException, status: HTTPStatus) -> Iterator[tuple[str, str]]:
     if status == HTTPStatus.UNAUTHORIZED:
         yield "WWW-Authenticate", 'Bearer realm="stagepost"'
-    if status == HTTPStatus.REQUEST_TIMEOUT:
+    if status == HTTPStatus.REQUEST_TIMEOUT or isinstance(error, MalformedRequest):  # what follows may be no request
         yield "Connection", "close"
     retry_after = getattr(error, "retry_after", None)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:

@@ -1,7 +1,7 @@
 """What each request passes before a route sees it, and what becomes of errors."""
 
 from sse_starlette.sse import SendTimeoutError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -46,6 +46,8 @@ class Inside:
             await self._app(scope, within(receive, self._service.limits), begun)
         except SendTimeoutError:
             raise AnswerCut(scope[REQUEST_ID]) from None
+        except ClientDisconnect:  # in the middle of its body: nobody is left to be answered
+            return
         except Exception as error:  # noqa: BLE001  # the one place that contains the failure of a route
             found = told(error)
             if found is None:

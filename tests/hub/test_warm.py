@@ -1,6 +1,7 @@
 """Idle workers are kept for some agents only; the others lose nothing but memory."""
 
 import pytest
+from anyio import Event as Flag
 from anyio import fail_after, get_running_tasks
 from tests.hub._agents import Gate, Ping, Pong, echo, until
 
@@ -111,6 +112,32 @@ async def test_an_instance_outlives_its_workers() -> None:
             await until(lambda: not endpoint.workers.staff)
             assert await hub.request("counter", Ping(3)) == 5
     assert Counter.made == 1
+
+
+async def test_what_waits_for_an_instance_is_not_forgotten() -> None:
+    ready = Flag()
+
+    class Slow:
+        id = "slow"
+
+        async def on_start(self) -> None:
+            await ready.wait()
+
+        @handles
+        async def take(self, ping: Ping) -> Pong:
+            return Pong(ping.number)
+
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register(Slow)
+            await hub.send("slow", Ping(1))
+            endpoint = hub._directory.endpoint_of("slow")
+            assert endpoint is not None
+            assert endpoint.workers.cool()
+            assert endpoint.depth == 1
+            ready.set()
+            assert await hub.request("slow", Ping(2)) == Pong(2)
+    assert hub.metrics().handled == 2
 
 
 async def test_an_agent_that_rests_leaves_as_others_do() -> None:

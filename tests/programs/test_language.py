@@ -458,6 +458,12 @@ async def test_branches_stand_under_the_limits_of_the_program() -> None:
     assert outcome.error.kind == "loop_limit_exceeded"
 
 
+async def test_a_branch_that_nests_deeper_than_python_can_ends_with_the_same_error() -> None:
+    program = "(defn f [x] (inc (f x))) (pmap f [1])"
+    texts = [str((await ask(program, limits=Limits(depth=depth))).error) for depth in (600, 100_000)]
+    assert ["in branch 1: evaluation nests deeper" in text for text in texts] == [True, True]
+
+
 async def test_a_program_lets_others_run() -> None:
     turns = 0
 

@@ -67,7 +67,13 @@ def _said(part: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in part.items() if name != "timestamp"}
 
 
-@pytest.mark.parametrize("point", POINTS, ids=lambda point: str(point).replace(" ", "-"))
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param(point, marks=pytest.mark.long if number % 2 else [], id=str(point).replace(" ", "-"))
+        for number, point in enumerate(POINTS)  # of a run that keeps its history each point is short
+    ],
+)
 async def test_of_any_run_each_commit_is_told_or_counted_whatever_is_killed(tmp_path: Path, point: str) -> None:
     parts, kills = await until_the_end(tmp_path, "result", point, 7)
     whole = await read_now(tmp_path)

@@ -156,13 +156,13 @@ class Workers:
             self.vacancies -= 1
             worker = Worker(self)
             self.staff.add(worker)
-            if not self._is_warm:
-                self._warm_up()
+            self._warm_up()
             self.engine.spawn(worker.run, f"stagepost agent {self._agent}")
 
     def _warm_up(self) -> None:
-        self._is_warm = True
-        self.engine.warm.admit(self)
+        if not self._is_warm:
+            self._is_warm = True
+            self.engine.warm.admit(self)
 
     def cool(self) -> bool:
         """Let the idle workers end, unless the agent has worked since it was asked last; False if it keeps them."""
@@ -215,8 +215,7 @@ class Workers:
         self._surplus -= 1
         if not self.mailbox.queue:
             return False
-        if not self._is_warm:
-            self._warm_up()
+        self._warm_up()
         return True
 
     def leave(self, worker: Worker) -> None:

@@ -23,7 +23,7 @@ from stagepost.workflows import Runner
 
 CLIENTS = 4
 KILLS = 15
-FEW = 6  # in the short form
+FEW = 4  # in the short form
 MORE = "-more"  # the task that follows another one up
 LIFE = (0, 1, 5, 20, 40, 80)  # a life is over after so many events, or fewer
 SAMPLE = 12  # cursors of each task that are gone on from once more; and as many of the longest

@@ -139,6 +139,9 @@ class LoopHost:
         except Fault as fault:
             faults[index] = fault
             return None
+        except RecursionError:
+            faults[index] = machine.too_deep()
+            return None
         finally:
             machine.stop()
 

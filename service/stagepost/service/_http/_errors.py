@@ -157,6 +157,14 @@ def unexpected(reference: str) -> Told:
     return Told(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalServerError", "Internal server error", reference=reference)
 
 
+def ending() -> Told:
+    """What is told to whoever is not answered any more, since the service ends."""
+    why = "The service ends and has not answered; what was begun goes on in the next one"
+    hint = "ask again, with the same Idempotency-Key if the request had one"
+    headers = {"Retry-After": str(_AGAIN)}
+    return Told(HTTPStatus.SERVICE_UNAVAILABLE, "NotServing", why, hint, headers=headers)
+
+
 async def passed_on(_request: Request, error: Exception) -> Response:
     """Let what Starlette raises be answered with all other errors."""
     raise error

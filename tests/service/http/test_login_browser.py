@@ -39,10 +39,11 @@ def other_site(address: str) -> Starlette:
 def test_another_site_may_link_to_a_page_and_do_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     with (
-        served_in_thread(app(pages={"own": tmp_path})) as address,
-        served_in_thread(other_site(address)) as other,
+        served_in_thread(app(pages={"own": tmp_path})) as service,
+        served_in_thread(other_site(service.address)) as stranger,
         opened_browser() as browser,
     ):
+        address, other = service.address, stranger.address
         page = browser.new_page()
         page.set_default_timeout(LIMIT)
         said: list[str] = []

@@ -11,16 +11,18 @@ from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
 import anyio
+import httpx
 
 import stagepost.workflows
 from stagepost.agents import Agent, Allow, ScriptedModel, Tasks, ToolCall, call, tool
 from stagepost.checkpoint import RunStatus, SqliteStore
 from stagepost.hub import Hub
+from stagepost.service import Key, Scope, create_app
 from stagepost.workflows import Chain, Runner, StepContext, Wait, step
 
 _MARK: Final = "/stagepost/"
 _PACKAGES: Final = str(Path(stagepost.workflows.__file__).parents[3])
-LAYERS: Final = ("hub", "checkpoint", "workflows", "agents")
+LAYERS: Final = ("hub", "checkpoint", "workflows", "agents", "service")
 BY_CHANCE: Final = {
     "checkpoint/_sqlite/_lock",
     "checkpoint/_sqlite/_together",
@@ -270,8 +272,28 @@ async def part(trace: Trace, folder: Path) -> None:
                         told.set()
 
 
+async def request(trace: Trace, folder: Path) -> None:
+    """From a request over HTTP to its answer, which shows a run."""
+    key = Key.of("a-key-of-this-journey", name="reader", scopes=[Scope.RUN, Scope.READ])
+    app = create_app(Runner(SqliteStore(folder / "runs.db"), workflows=[Chain("plain", [first])]), keys=[key])
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as http,
+    ):
+        http.headers["X-API-Key"] = "a-key-of-this-journey"
+        await http.post("/runs", json={"workflow": "plain", "run_id": "run-1", "state": {}})
+        await http.get("/runs/run-1/events")  # until it has ended
+        for wanted in (False, True):
+            await anyio.wait_all_tasks_blocked()
+            if wanted:
+                trace.start()
+            shown = await http.get("/runs/run-1")
+            trace.stop()
+            assert shown.status_code == 200
+
+
 JOURNEYS: Final[dict[str, Callable[[Trace, Path], Any]]] = {
-    each.__name__: each for each in (message, commit, answer, approval, recovery, cancellation, part)
+    each.__name__: each for each in (message, commit, answer, approval, recovery, cancellation, part, request)
 }
 
 

@@ -9,8 +9,8 @@ from tests.docs._journeys import JOURNEYS, passed
 TEXT = PAGE.read_text()
 PARTS = {found["name"]: found[0] for found in PART.finditer(TEXT)}
 ROW = re.compile(r"^\| `(?P<module>[\w/]+)` \|", re.MULTILINE)
-LENGTHS = {"commit": 14, "answer": 47, "approval": 80, "recovery": 46, "cancellation": 42, "part": 53}
-NAMED = re.compile(r"`((?:hub|checkpoint|workflows|agents|tests)/[\w/]+\.py)`")
+LENGTHS = {"commit": 14, "answer": 47, "approval": 80, "recovery": 46, "cancellation": 42, "part": 53, "request": 33}
+NAMED = re.compile(r"`((?:hub|checkpoint|workflows|agents|service|tests)/[\w/]+\.py)`")
 
 
 @pytest.mark.parametrize("name", JOURNEYS)

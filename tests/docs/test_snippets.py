@@ -8,6 +8,7 @@ from tests._forks import Forks
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PLUGINS = {"PYTEST_ADDOPTS": "-p no:asyncio"}  # as the project's own tests; without settings it warns
 SNIPPET = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -32,7 +33,7 @@ def test_a_snippet_runs_and_prints_what_it_says(
 ) -> None:
     (tmp_path / "snippet.py").write_text(code)
     forks: Forks = request.getfixturevalue("litellm_forks" if "LiteLLM" in code else "forks")
-    done = forks.run("snippet.py", cwd=tmp_path)
+    done = forks.run("snippet.py", cwd=tmp_path, environment=PLUGINS)
     assert done.returncode == 0, f"{place}\n{done.stderr}"
     for text in promised_output(code):
         assert text in done.stdout, f"{place} promises {text!r} and printed\n{done.stdout}"

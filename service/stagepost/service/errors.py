@@ -4,7 +4,7 @@
 
     ServiceError
     ├── InvalidKey (ValueError)         a stored key, or a secret, that cannot be used
-    ├── InvalidSettings (ValueError)    variables that do not fit
+    ├── InvalidServiceSettings (ValueError)  variables that do not fit
     ├── CannotListen (OSError)          a port that is in use, or a host that is none
     ├── MalformedRequest                400
     ├── KeyRequired                     401
@@ -40,7 +40,7 @@ class InvalidKey(ServiceError, ValueError):
     """A stored key has not the form of one, or a secret cannot be used as one. The message never shows it."""
 
 
-class InvalidSettings(ServiceError, ValueError):
+class InvalidServiceSettings(ServiceError, ValueError):
     """Settings of the service do not fit; each problem names its variable and what to do.
 
     Attributes:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stagepost.service import Key, Scope, ServiceSettings, new_key, parse_keys
-from stagepost.service.errors import InvalidKey, InvalidSettings
+from stagepost.service.errors import InvalidKey, InvalidServiceSettings
 
 SECRET, KEY = new_key("ann", [Scope.READ, Scope.ADMIN])
 
@@ -63,7 +63,7 @@ def test_all_are_read_from_variables(tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_fit_is_named_with_what_to_do(name: str, value: str, advice: str) -> None:
-    with pytest.raises(InvalidSettings) as raised:
+    with pytest.raises(InvalidServiceSettings) as raised:
         ServiceSettings.from_environment({f"STAGEPOST_{name}": value, "STAGEPOST_HOST": "::1"})
     (problem,) = raised.value.problems
     assert problem.startswith(f"STAGEPOST_{name}={value!r}")
@@ -72,13 +72,13 @@ def test_what_does_not_fit_is_named_with_what_to_do(name: str, value: str, advic
 
 @pytest.mark.parametrize("name", ["KEYS", "LOGIN_SECRET"])
 def test_secrets_that_do_not_fit_are_not_shown(name: str) -> None:
-    with pytest.raises(InvalidSettings, match=f"STAGEPOST_{name} does not fit") as raised:
+    with pytest.raises(InvalidServiceSettings, match=f"STAGEPOST_{name} does not fit") as raised:
         ServiceSettings.from_environment({f"STAGEPOST_{name}": "hush-hush"})
     assert "hush" not in str(raised.value)
 
 
 def test_a_setting_that_there_is_not_is_refused() -> None:
-    with pytest.raises(InvalidSettings, match="prot is no setting"):
+    with pytest.raises(InvalidServiceSettings, match="prot is no setting"):
         ServiceSettings.from_environment({}, prot=1)
 
 
@@ -89,7 +89,7 @@ def test_a_file_of_keys_that_cannot_be_used_is_named(tmp_path: Path, content: by
     file = tmp_path / "keys"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(InvalidSettings, match=f"STAGEPOST_KEYS_FILE {file}") as raised:
+    with pytest.raises(InvalidServiceSettings, match=f"STAGEPOST_KEYS_FILE {file}") as raised:
         ServiceSettings.from_environment({}, keys_file=file).all_keys()
     assert "hush" not in str(raised.value)
 

@@ -6,7 +6,7 @@ import pytest
 from tests.service.supervisor._shop import WEATHER
 
 from stagepost.service import Scope
-from stagepost.service.errors import InvalidSettings
+from stagepost.service.errors import InvalidServiceSettings
 from stagepost.service.supervisor import SupervisorSettings, TurnLimits
 
 
@@ -63,7 +63,7 @@ def test_variables_set_them() -> None:
     ids=str,
 )
 def test_what_does_not_fit_is_refused_by_the_name_of_its_variable(name: str, value: str, takes: str) -> None:
-    with pytest.raises(InvalidSettings, match=f"STAGEPOST_{name}.*{takes}") as refused:
+    with pytest.raises(InvalidServiceSettings, match=f"STAGEPOST_{name}.*{takes}") as refused:
         SupervisorSettings.from_environment({f"STAGEPOST_{name}": value})
     assert "hunter2" not in str(refused.value)
 

@@ -149,7 +149,15 @@ _KINDS = {
         }
     ),
     Exit.USAGE: frozenset(
-        {"DefinitionError", "ExtraMissing", "InvalidKey", "InvalidName", "InvalidSettings", "LabelRefused"}
+        {
+            "DefinitionError",
+            "ExtraMissing",
+            "InvalidKey",
+            "InvalidName",
+            "InvalidServiceSettings",
+            "InvalidSettings",
+            "LabelRefused",
+        }
     ),
     Exit.REFUSED: frozenset(
         {

@@ -52,7 +52,7 @@ class Service:
         """What the variables of the environment say, and before them what was given.
 
         Raises:
-            InvalidSettings: Something does not fit.
+            InvalidServiceSettings: Something does not fit.
         """
         return ServiceSettings.from_environment(os.environ, host=self.host, port=self.port, keys_file=self.keys)
 

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from .._keys._key import Key, checked_keys, parse_keys
-from ..errors import InvalidKey, InvalidSettings
+from ..errors import InvalidKey, InvalidServiceSettings
 from ._limits import RequestLimits
 from ._origins import checked_origin
 
@@ -123,8 +123,8 @@ class ServiceSettings(BaseModel):
             **given: Values that come before the variables; None counts as not given.
 
         Raises:
-            InvalidSettings: Some do not fit. The message names each variable and says what it takes; it does not show
-                what was given as a key or a secret.
+            InvalidServiceSettings: Some do not fit. The message names each variable and says what it takes; it does not
+                show what was given as a key or a secret.
         """
         variables = os.environ if environment is None else environment
         found = {name: variables.get(PREFIX + name.upper()) for name in cls.model_fields}
@@ -133,7 +133,7 @@ class ServiceSettings(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise InvalidSettings(cls._problem(str(each["loc"][0]), values) for each in error.errors()) from None
+            raise InvalidServiceSettings(cls._problem(str(each["loc"][0]), values) for each in error.errors()) from None
 
     @property
     def limits(self) -> RequestLimits:
@@ -154,7 +154,7 @@ class ServiceSettings(BaseModel):
         """The keys, with those of the file.
 
         Raises:
-            InvalidSettings: The file cannot be read, has something else, or two keys have one name.
+            InvalidServiceSettings: The file cannot be read, has something else, or two keys have one name.
         """
         if self.keys_file is None:
             return checked_keys(self.keys)
@@ -166,7 +166,7 @@ class ServiceSettings(BaseModel):
             problem = "is no text: give a file with the lines that `stagepost keys new` prints"
         except InvalidKey as error:
             problem = str(error)
-        raise InvalidSettings([f"{PREFIX}KEYS_FILE {self.keys_file}: {problem}"])
+        raise InvalidServiceSettings([f"{PREFIX}KEYS_FILE {self.keys_file}: {problem}"])
 
     @classmethod
     def _problem(cls, name: str, values: Mapping[str, object]) -> str:

@@ -94,7 +94,7 @@ class SupervisorSettings(ServiceSettings):
         """The keys, with those of the file and the one key of the service.
 
         Raises:
-            InvalidSettings: The file cannot be read.
+            InvalidServiceSettings: The file cannot be read.
             InvalidKey: Two keys have one name.
         """
         own = () if self.api_key is None else (Key.of(self.api_key.get_secret_value(), name=_KEY, scopes=_SCOPES),)

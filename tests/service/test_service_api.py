@@ -1,0 +1,38 @@
+"""What is public of the service: sorted, documented, in the tree of errors, and imported when it is used."""
+
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+from stagepost import programs, service
+from stagepost.service import errors, supervisor
+
+LIGHT = """
+import sys
+import stagepost.service
+print([name for name in ("httpx2", "jinja2", "limits", "starlette", "uvicorn") if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize("package", [service, supervisor, programs], ids=lambda each: each.__name__)
+def test_public_names_are_sorted_and_documented(package: ModuleType) -> None:
+    assert sorted(package.__all__) == list(package.__all__)
+    classes = [getattr(package, name) for name in package.__all__ if isinstance(getattr(package, name), type)]
+    assert [each.__name__ for each in classes if not each.__doc__] == []
+
+
+def test_each_error_of_the_service_stands_in_the_tree() -> None:
+    ours = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.ServiceError)]
+    assert [each.__name__ for each in ours if each.__name__ not in str(errors.__doc__)] == []
+
+
+def test_importing_the_service_loads_nothing_of_the_web() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path = {sys.path!r}\n{LIGHT}"],
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    assert done.stdout.decode().strip() == "[]"

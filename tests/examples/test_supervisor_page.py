@@ -249,8 +249,20 @@ def test_whoever_has_no_key_is_led_to_the_login(browser: Browser, tmp_path: Path
         page.get_by_role("button", name="Allow").click()
         assert "It is done" in answered(page)
         page.context.clear_cookies()
-        say(page, "hello")
+        say(page, "Sell 4 shares of Apple")
         expect(page).to_have_title(re.compile("Log in"))
+        page.fill("#key", "a-secret-of-the-test")
+        page.press("#key", "Enter")
+        expect(page.locator("#message")).to_have_value("Sell 4 shares of Apple")  # nothing typed is lost
+        say(page, page.input_value("#message"))
+        expect(page.get_by_role("button", name="Allow")).to_be_visible()
+        page.context.clear_cookies()
+        page.get_by_role("button", name="Allow").click()
+        expect(page).to_have_title(re.compile("Log in"))
+        page.fill("#key", "a-secret-of-the-test")
+        page.press("#key", "Enter")
+        page.get_by_role("button", name="Allow").click()
+        assert "It is done" in answered(page)
 
 
 HOSTILE: Final = "<img src=x onerror=alert(1)><script>alert(2)</script>\u202e\x01\x1b[31m **[x](javascript:alert(3))** "

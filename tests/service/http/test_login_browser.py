@@ -39,15 +39,16 @@ def other_site(address: str) -> Starlette:
 def test_another_site_may_link_to_a_page_and_do_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     with (
-        served_in_thread(app(pages={"own": tmp_path})) as served,
-        served_in_thread(other_site(served.address)) as other,
+        served_in_thread(app(pages={"own": tmp_path})) as service,
+        served_in_thread(other_site(service.address)) as stranger,
         opened_browser() as browser,
     ):
+        address, other = service.address, stranger.address
         page = browser.new_page()
         page.set_default_timeout(LIMIT)
         said: list[str] = []
         page.on("console", lambda message: said.append(message.text))
-        page.goto(f"{served.address}/shown")
+        page.goto(f"{address}/shown")
         assert Axe().run(page).violations_count == 0
         page.get_by_label("Key").fill("wrong")
         page.keyboard.press("Enter")
@@ -56,13 +57,13 @@ def test_another_site_may_link_to_a_page_and_do_nothing_else(tmp_path: Path) -> 
         page.get_by_label("Key").fill(SECRET)
         page.get_by_role("button").click()
         expect(page.get_by_role("heading")).to_have_text("Hello", timeout=LIMIT)
-        page.goto(other.address.replace("127.0.0.1", "localhost"))  # another site than an address, for a browser
+        page.goto(other.replace("127.0.0.1", "localhost"))  # another site than an address, for a browser
         page.get_by_role("link").click()
         expect(page.get_by_role("heading")).to_have_text("Hello", timeout=LIMIT)
-        page.goto(other.address.replace("127.0.0.1", "localhost"))
+        page.goto(other.replace("127.0.0.1", "localhost"))
         page.get_by_role("button").click()
         expect(page.get_by_text("RequestRefused")).to_be_visible(timeout=LIMIT)
-        page.goto(f"{served.address}/shown")
+        page.goto(f"{address}/shown")
         page.get_by_role("button", name="Log out").click()
         expect(page.get_by_role("heading")).to_have_text("Log in", timeout=LIMIT)
     assert not [text for text in said if re.search("Content.Security|Refused|TypeError", text)]

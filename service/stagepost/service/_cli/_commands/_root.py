@@ -116,7 +116,7 @@ def serve(
     ] = None,
     debug: DebugOption = False,
 ) -> None:
-    """Serve runs over HTTP: start, follow, answer, and what else this command does."""
+    """Serve runs over HTTP: start, follow, answer and end them, and all that this command does."""
 
     async def job(screen: "Screen") -> Exit:
         found = loaded("stagepost.service._cli._serving", "stagepost serve")

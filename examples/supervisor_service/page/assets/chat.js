@@ -56,6 +56,7 @@ function settle(shown, past) {
     const named = { worker: detail.worker_name, call_id: `past-${place}` };
     shown.work("worker_started", { ...named, request: detail.worker_request });
     for (const call of detail.internal_tool_calls) shown.work("worker_tool_call", { ...named, tool: call.tool, args: call.input });
+    if (past.status === "cancelled" && !detail.worker_response) return; // it was stopped
     shown.work("worker_completed", { ...named, response: detail.worker_response, status: detail.status, duration_ms: detail.duration_ms });
   });
   shown.text = past.response ?? "";
@@ -94,8 +95,9 @@ async function listen(shown, open) {
     });
     if (mine !== reading) return;
     const past = wasLost || end !== "done" ? (await ask(`${chat}/${session}`)).turns.at(-1) : null;
-    if (past) settle(shown, past);
-    else shown.end();
+    if (past && (wasLost || end === null)) settle(shown, past);
+    else if (past?.status === "cancelled") shown.stop();
+    else shown.end(end === "error" ? shown.failure : null);
   } catch (error) {
     if (mine === reading) refuse(error, shown);
   } finally {

@@ -90,7 +90,7 @@ class ScopeRequired(ServiceError):
 
     def __init__(self, caller: str, scope: str) -> None:
         self.scope = scope
-        super().__init__(f"The key {caller!r} lacks the scope {scope!r}")
+        super().__init__(f"The key {caller!r} lacks the scope {str(scope)!r}")
 
 
 class RequestRefused(ServiceError):

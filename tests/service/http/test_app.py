@@ -2,9 +2,14 @@
 
 import logging
 
+import anyio
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Message
 from tests.service.http._served import KEY, ROUTES, SECRET, app, client
 
 from stagepost.checkpoint import MemoryStore
@@ -34,6 +39,7 @@ async def test_a_key_without_the_scope_is_refused() -> None:
     async with client(app()) as http:
         refused = await http.post("/change", headers=WITH_KEY)
     assert (refused.status_code, refused.json()["error"]["type"]) == (403, "ScopeRequired")
+    assert "the scope 'run'" in refused.json()["error"]["message"]
 
 
 async def test_an_admin_may_do_everything() -> None:
@@ -129,3 +135,31 @@ async def test_before_the_start_it_says_so() -> None:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(served), base_url="http://localhost") as http:
         refused = await http.get("/whoami", headers=WITH_KEY)
     assert (refused.status_code, refused.json()["error"]["type"]) == (503, "NotServing")
+
+
+async def test_whoever_is_cut_off_by_the_end_of_the_service_is_told_so() -> None:
+    answered: list[Message] = []
+    reached = anyio.Event()
+
+    async def hang(request: Request) -> Response:
+        reached.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        answered.append(message)
+
+    served = app(routes=[Route("/hang", hang)])
+    headers = [(b"host", b"localhost"), (b"x-api-key", SECRET.encode())]
+    scope = {"type": "http", "method": "GET", "path": "/hang", "query_string": b"", "headers": headers}
+    async with client(served), anyio.create_task_group() as group:
+        group.start_soon(served, scope, receive, send)
+        with anyio.fail_after(20):
+            await reached.wait()
+        group.cancel_scope.cancel()
+    assert answered[0]["status"] == 503
+    assert (b"retry-after", b"5") in answered[0]["headers"]
+    assert b'"NotServing"' in answered[1]["body"]

@@ -139,6 +139,10 @@ async def test_only_so_many_streams_are_open_at_once() -> None:
                 await anext(one)
                 await anext(two)
                 assert error_of(await http.get(path), 429) == "TooManyStreams"
+                begin = {"workflow": "weather", "request": "Oslo?"}
+                refused = await http.post("/runs", json=begin, headers={"Accept": "text/event-stream"})
+                assert error_of(refused, 429) == "TooManyStreams"
+                assert (await http.get("/runs", params={"workflow": "weather"})).json()["runs"] == []
 
 
 async def test_a_failure_that_nobody_expects_shows_nothing_of_itself(caplog: pytest.LogCaptureFixture) -> None:

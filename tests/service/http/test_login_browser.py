@@ -40,11 +40,10 @@ def test_another_site_may_link_to_a_page_and_do_nothing_else(tmp_path: Path) -> 
     (tmp_path / "index.html").write_text(PAGE)
     with (
         served_in_thread(app(pages={"own": tmp_path})) as service,
-        served_in_thread(other_site(service.address)) as other,
+        served_in_thread(other_site(service.address)) as stranger,
         opened_browser() as browser,
     ):
-        address = service.address
-        elsewhere = other.address.replace("127.0.0.1", "localhost")  # another site than an address, for a browser
+        address, other = service.address, stranger.address
         page = browser.new_page()
         page.set_default_timeout(LIMIT)
         said: list[str] = []
@@ -58,10 +57,10 @@ def test_another_site_may_link_to_a_page_and_do_nothing_else(tmp_path: Path) -> 
         page.get_by_label("Key").fill(SECRET)
         page.get_by_role("button").click()
         expect(page.get_by_role("heading")).to_have_text("Hello", timeout=LIMIT)
-        page.goto(elsewhere)
+        page.goto(other.replace("127.0.0.1", "localhost"))  # another site than an address, for a browser
         page.get_by_role("link").click()
         expect(page.get_by_role("heading")).to_have_text("Hello", timeout=LIMIT)
-        page.goto(elsewhere)
+        page.goto(other.replace("127.0.0.1", "localhost"))
         page.get_by_role("button").click()
         expect(page.get_by_text("RequestRefused")).to_be_visible(timeout=LIMIT)
         page.goto(f"{address}/shown")

@@ -89,7 +89,7 @@ async def test_headers_that_servers_read_in_different_ways_are_refused() -> None
 async def test_a_second_request_hidden_in_the_first_is_not_answered() -> None:
     head = f"POST /wish HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {SECRET}\r\nContent-Length: 60\r\n"
     hidden = "GET /whoami HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    chunked = f"{head}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n{hidden}"
+    chunked = f"{head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n{hidden}"
     async with connected(app()) as port:
         answer = await said(port, chunked.encode())
     assert answer.count(b"HTTP/1.1") == 1
@@ -194,6 +194,25 @@ async def test_a_body_is_refused_by_its_length_before_it_is_read() -> None:
     assert sent == 0
 
 
+async def test_a_client_that_goes_in_the_middle_of_its_body_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    served = app()
+    async with client(served):
+        headers = [(b"host", b"localhost"), (b"x-api-key", SECRET.encode())]
+        scope = {"type": "http", "method": "POST", "path": "/wish", "query_string": b"", "headers": headers}
+        answered: list[Message] = []
+
+        async def gone() -> Message:
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            answered.append(message)
+
+        with caplog.at_level("ERROR"):
+            await served(scope, gone, send)
+    assert not answered
+    assert not caplog.records
+
+
 async def test_a_body_in_chunks_is_refused_once_it_is_too_large() -> None:
     async def content() -> AsyncIterator[bytes]:
         for _ in range(150):
@@ -262,17 +281,19 @@ async def test_a_client_that_reads_slowly_gets_all_of_it() -> None:
         (b'{"text": 1}', "text"),
         (b'{"text": "x", "count": "no"}', "count"),
         (b"\xff", ""),
+        (b'{"text": "x", "count": NaN}', ""),
+        (b'{"text": "x", "more": -Infinity}', ""),
     ],
     ids=ascii,
 )
 async def test_a_body_that_does_not_fit_is_told_by_its_field(content: bytes, field: str) -> None:
     async with client(app()) as http:
         refused = await http.post("/wish", content=content, headers=JSON)
-        taken = await http.post("/wish", json={"text": "x"}, headers=WITH_KEY)
+        taken = await http.post("/wish", json={"text": "NaN"}, headers=WITH_KEY)
         plain = await http.post("/wish", content=b'{"text": "x"}', headers={**WITH_KEY, "Content-Type": "text/plain"})
     assert refused.status_code == 422
     assert refused.json()["error"]["details"][0]["field"] == field
-    assert taken.json() == {"text": "x", "count": 1}
+    assert taken.json() == {"text": "NaN", "count": 1}
     assert plain.status_code == 422
 
 

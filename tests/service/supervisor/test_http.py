@@ -23,7 +23,7 @@ from tests.service.supervisor._shop import (
     weather_model,
 )
 
-from stagepost.agents import Agent, FunctionModel, ScriptedModel, call
+from stagepost.agents import Agent, FunctionModel, ModelResponse, ScriptedModel, ToolCall, call
 from stagepost.checkpoint import MemoryStore
 from stagepost.service import Key, RequestLimits, Scope
 from stagepost.service.supervisor import ChatTurn, SessionBusy, TurnLimits, create_supervisor_app
@@ -112,10 +112,13 @@ async def test_a_failing_worker_is_marked_and_a_failing_model_is_an_error_withou
         ({"session_id": new_session()}, "message"),
         ({"message": "x", "session_id": "not-a-uuid"}, "session_id"),
         ({"message": "x", "session_id": ""}, "session_id"),
+        ({"message": "x", "session_id": "\N{ARABIC-INDIC DIGIT ONE}" * 32}, "session_id"),
+        ({"message": "x", "session_id": "+0c0db6037_34e56b419b92aa72ee456"}, "session_id"),
+        ({"message": "x", "session_id": "}a0c0db60-3723-4e56-b419-b92aa72ee456{"}, "session_id"),
         ({"message": "x"}, "session_id"),
         ({"message": "x", "session_id": new_session(), "more": 1}, "more"),
     ],
-    ids=range(8),
+    ids=range(11),
 )
 async def test_a_request_that_does_not_fit_is_refused_with_the_field(body: object, field: str) -> None:
     async with serving(supervisor()) as client:
@@ -128,10 +131,11 @@ async def test_a_request_that_does_not_fit_is_refused_with_the_field(body: objec
 async def test_the_longest_message_and_any_form_of_a_uuid_are_taken() -> None:
     async with serving(supervisor()) as client:
         session = new_session()
-        for given, message in ((session, "x" * 32_000), (session.upper(), "two"), (session.replace("-", ""), "three")):
+        forms = (session, session.upper(), session.replace("-", ""), f"urn:uuid:{session}", f"{{{session}}}")
+        for given, message in zip(forms, ("\N{GRINNING FACE}" * 32_000, *"2345"), strict=True):
             answer = await client.post("/chat/complete", json={"message": message, "session_id": given})
             assert answer.status_code == 200
-        assert len((await client.get(f"/chat/{session}")).json()["turns"]) == 3
+        assert len((await client.get(f"/chat/{session}")).json()["turns"]) == 5
         assert (await client.get(f"/chat/{new_session()}")).json()["turns"] == []
         assert (await client.get("/chat/nobody")).status_code == 422
 
@@ -163,6 +167,40 @@ async def test_a_key_joins_its_turn_and_stands_for_one_message() -> None:
     assert one.json() == same.json()
     assert gate.asked == 1
     assert (other.status_code, other.json()["error"]["type"]) == (422, "KeyReused")
+
+
+async def test_what_keeps_a_turn_from_beginning_has_its_own_status() -> None:
+    async with serving(supervisor()) as client:
+        session, key = new_session(), {"Idempotency-Key": "k"}
+        body = {"message": "one", "session_id": session}
+        order = {"workflow": "supervisor", "request": "one"}
+        await client.post("/runs", json=order, headers={"Idempotency-Key": f"{session}/k"})
+        for path in ("/chat", "/chat/complete"):
+            taken = await client.post(path, json=body, headers=key)
+            assert (taken.status_code, taken.json()["error"]["type"]) == (422, "KeyReused")
+        await client.post("/runs", json={**order, "run_id": f"{session}-0"})
+        conflict = await client.post("/chat/complete", json=body)
+    assert (conflict.status_code, conflict.json()["error"]["type"]) == (409, "RunConflict")
+
+
+async def test_a_new_message_with_an_old_event_id_is_not_lost() -> None:
+    async with serving(supervisor()) as client:
+        body = {"message": "one", "session_id": new_session()}
+        last = (await streamed(client, body))[-1].id
+        refused = await client.post("/chat", json=body, headers={"Idempotency-Key": "new", "Last-Event-ID": last})
+    assert (refused.status_code, refused.json()["error"]["type"]) == (400, "InvalidEventId")
+
+
+async def test_numbers_that_json_has_not_are_no_failure() -> None:
+    asked = ModelResponse(calls=(ToolCall(id="1", name="ask_weather_agent", arguments='{"request": "x", "n": NaN}'),))
+    async with serving(supervisor(ScriptedModel([asked, "Odd."]))) as client:
+        body = {"message": "one", "session_id": new_session()}
+        whole = await client.post("/chat/complete", json=body, headers={"Idempotency-Key": "k"})
+        async with aconnect_sse(client, "POST", "/chat", json=body, headers={"Idempotency-Key": "k"}) as source:
+            events = [event async for event in source.aiter_sse()]
+        shown = await client.get(f"/chat/{body['session_id']}")
+    assert [answer.status_code for answer in (whole, shown)] == [200, 200]
+    assert "NaN" not in whole.text + shown.text + "".join(event.data for event in events)
 
 
 async def test_a_busy_session_may_refuse() -> None:

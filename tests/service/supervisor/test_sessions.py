@@ -141,6 +141,24 @@ async def test_messages_with_one_key_are_one_turn_also_at_once() -> None:
     assert gate.asked == 1
 
 
+async def test_of_two_messages_with_one_key_at_once_one_is_refused() -> None:
+    gate = Gate(FunctionModel(echo))
+    async with opened(supervisor(gate)) as sessions, anyio.create_task_group() as group:
+        session, texts = new_session(), []
+
+        async def say(text: str) -> None:
+            try:
+                texts.append(text_of(await heard(sessions, text, session, key="k")) == text)
+            except KeyReused:
+                gate.opened.set()
+
+        with anyio.fail_after(20):
+            group.start_soon(say, "one")
+            group.start_soon(say, "two")
+            await gate.opened.wait()
+    assert texts == [True]
+
+
 async def test_a_key_stands_for_its_message_and_its_session_only() -> None:
     async with opened(supervisor()) as sessions:
         session, other = new_session(), new_session()

@@ -50,4 +50,5 @@ async def sse(stream: TaskStream[Any] | RunStream, *, every: Duration = 15.0) ->
 def sse_event(part: StreamPart | RunPart) -> bytes:
     """One part as a server-sent event."""
     identity = b"" if part.cursor is None else b"id: " + part.cursor.encode() + b"\n"
-    return b"event: " + part.type.encode() + b"\n" + identity + b"data: " + to_json(part.to_dict()) + b"\n\n"
+    data = to_json(part.to_dict(), inf_nan_mode="null")  # JSON has no NaN
+    return b"event: " + part.type.encode() + b"\n" + identity + b"data: " + data + b"\n\n"

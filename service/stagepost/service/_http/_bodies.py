@@ -5,6 +5,7 @@ from typing import Final, TypeVar
 
 import anyio
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
@@ -64,10 +65,15 @@ async def read_json(request: Request, model: type[M]) -> M:
     kind = request.headers.get("content-type", _JSON).partition(";")[0].strip().lower()
     if kind != _JSON:
         raise InvalidBody(f"The body has to be JSON, with Content-Type: {_JSON}")
+    content = await request.body() or b"{}"
     try:
-        return model.model_validate_json(await request.body() or b"{}")
+        if b"NaN" in content or b"Infinity" in content:  # which models take, and JSON has not
+            from_json(content, allow_inf_nan=False)
+        return model.model_validate_json(content)
     except ValidationError as error:
         raise InvalidBody("The body does not fit", details(error)) from None
+    except ValueError as error:
+        raise InvalidBody("The body does not fit", [Detail("", f"Invalid JSON: {error}")]) from None
 
 
 def details(error: ValidationError) -> Sequence[Detail]:

@@ -16,7 +16,7 @@ from stagepost.checkpoint.errors import CheckpointError
 from stagepost.hub.errors import HubError
 from stagepost.workflows.errors import WorkflowError
 
-from ..errors import Detail, InvalidBody, ServiceError
+from ..errors import Detail, InvalidBody, MalformedRequest, ServiceError
 
 KNOWN: Final = (AgentError, CheckpointError, HubError, WorkflowError, ServiceError)
 
@@ -157,6 +157,14 @@ def unexpected(reference: str) -> Told:
     return Told(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalServerError", "Internal server error", reference=reference)
 
 
+def ending() -> Told:
+    """What is told to whoever is not answered any more, since the service ends."""
+    why = "The service ends and has not answered; what was begun goes on in the next one"
+    hint = "ask again, with the same Idempotency-Key if the request had one"
+    headers = {"Retry-After": str(_AGAIN)}
+    return Told(HTTPStatus.SERVICE_UNAVAILABLE, "NotServing", why, hint, headers=headers)
+
+
 async def passed_on(_request: Request, error: Exception) -> Response:
     """Let what Starlette raises be answered with all other errors."""
     raise error
@@ -165,7 +173,7 @@ async def passed_on(_request: Request, error: Exception) -> Response:
 def _headers(error: BaseException, status: HTTPStatus) -> Iterator[tuple[str, str]]:
     if status == HTTPStatus.UNAUTHORIZED:
         yield "WWW-Authenticate", 'Bearer realm="stagepost"'
-    if status == HTTPStatus.REQUEST_TIMEOUT:
+    if status == HTTPStatus.REQUEST_TIMEOUT or isinstance(error, MalformedRequest):  # what follows may be no request
         yield "Connection", "close"
     retry_after = getattr(error, "retry_after", None)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:

@@ -1,7 +1,10 @@
 """What each request passes before a route sees it, and what becomes of errors."""
 
+from typing import Final
+
+import anyio
 from sse_starlette.sse import SendTimeoutError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -10,10 +13,12 @@ from stagepost.hub import get_logger
 from ..errors import KeyRequired
 from ._bodies import within
 from ._cut import AnswerCut
-from ._errors import Told, told, unexpected
+from ._errors import Told, ending, told, unexpected
 from ._outside import REQUEST_ID
 from ._service import Service
 from ._serving import ASKED, Asked
+
+_PARTING: Final = 1.0  # seconds to say that the service ends
 
 
 class Inside:
@@ -46,6 +51,13 @@ class Inside:
             await self._app(scope, within(receive, self._service.limits), begun)
         except SendTimeoutError:
             raise AnswerCut(scope[REQUEST_ID]) from None
+        except anyio.get_cancelled_exc_class():
+            if not is_begun:  # the server ends, and has no more time for this answer; a later one may have
+                with anyio.move_on_after(_PARTING, shield=True):
+                    await ending().as_json()(scope, receive, send)
+            raise
+        except ClientDisconnect:  # in the middle of its body: nobody is left to be answered
+            return
         except Exception as error:  # noqa: BLE001  # the one place that contains the failure of a route
             found = told(error)
             if found is None:

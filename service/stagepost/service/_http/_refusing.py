@@ -19,13 +19,18 @@ _LARGEST: Final = 32 * 1024
 _PORTS: Final = {"http": 80, "https": 443}
 
 
+def is_strange(path: str) -> bool:
+    """Whether servers and browsers may read a path, as it was decoded, in different ways."""
+    return _STRANGE.search(path) is not None
+
+
 def check_path(path: str) -> None:
     """See that a path, as it was decoded, means the same to every server that may have judged it before.
 
     Raises:
         MalformedRequest: It has empty, ``.`` or ``..`` parts, backslashes or control characters, or is no UTF-8.
     """
-    if _STRANGE.search(path):
+    if is_strange(path):
         raise MalformedRequest(
             "The path has an empty part, . or .., a backslash or a control character, or is no UTF-8"
         )

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from sse_starlette import EventSourceResponse
 from starlette.types import Message, Receive, Scope, Send
@@ -65,6 +65,8 @@ class EventStream(EventSourceResponse):
         who: Whose it is.
         ping: After how many seconds a comment is sent, by which a client that has gone is noticed.
         headers: Further headers.
+        admission: What `OpenStreams.admitted` has given for it, and was entered; by default it is asked for when the
+            events are sent.
     """
 
     def __init__(
@@ -75,10 +77,12 @@ class EventStream(EventSourceResponse):
         who: str,
         ping: float = 15.0,
         headers: dict[str, str] | None = None,
+        admission: ExitStack | None = None,
     ) -> None:
         super().__init__(content, ping=ping, headers=headers, sep="\n", send_timeout=streams.send_timeout)
         self._streams = streams
         self._who = who
+        self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
@@ -89,7 +93,7 @@ class EventStream(EventSourceResponse):
             await send(message)
             is_open = message["type"] == "http.response.start" or message.get("more_body", False)
 
-        with self._streams.admitted(self._who):
+        with self._admission or self._streams.admitted(self._who):
             await super().__call__(scope, receive, followed)
             if is_open:  # the service ends: so does the answer, which else would look as if it was cut off
                 await send({"type": "http.response.body", "body": b"", "more_body": False})

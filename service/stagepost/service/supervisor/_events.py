@@ -72,4 +72,5 @@ class ChatEvent:
 
     def to_sse(self) -> bytes:
         """The same as a server-sent event."""
-        return b"event: %b\nid: %b\ndata: %b\n\n" % (self.name.encode(), self.id.encode(), to_json(self.data))
+        data = to_json(self.data, inf_nan_mode="null")  # JSON has no NaN
+        return b"event: %b\nid: %b\ndata: %b\n\n" % (self.name.encode(), self.id.encode(), data)

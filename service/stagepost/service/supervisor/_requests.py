@@ -1,6 +1,7 @@
 """What clients send."""
 
-from typing import Annotated
+import re
+from typing import Annotated, Final
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -9,6 +10,7 @@ from stagepost._dataclasses import dataclass
 
 LONGEST_MESSAGE = 32_000  # characters
 LONGEST_KEY = 200  # characters
+_UUID: Final = re.compile(r"(?i)(?:urn:uuid:)?(\{)?[0-9a-f]{8}(-?)(?:[0-9a-f]{4}\2){3}[0-9a-f]{12}(?(1)\})")
 
 
 def _uuid(text: str) -> str:
@@ -17,10 +19,9 @@ def _uuid(text: str) -> str:
     Raises:
         ValueError: It is none.
     """
-    try:
-        return str(UUID(text))
-    except ValueError:
-        raise ValueError("it has to be a UUID, such as 3f2b8c1e-0d4a-4c57-9d0b-6a8f1e2d3c4b") from None
+    if not _UUID.fullmatch(text):  # UUID() itself also takes digits of other scripts, and some are read as others
+        raise ValueError("it has to be a UUID, such as 3f2b8c1e-0d4a-4c57-9d0b-6a8f1e2d3c4b")
+    return str(UUID(text))
 
 
 SessionId = Annotated[str, Field(max_length=45), AfterValidator(_uuid)]

@@ -6,8 +6,9 @@ from http import HTTPStatus
 from typing import Final
 
 import anyio
+from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from .._http._bodies import read_json
@@ -63,7 +64,7 @@ class SupervisorRoutes:
         turn = await sessions.turn(body, Resumption(key=how.key, detach=how.detach))
         assert turn is not None  # noqa: S101  # that is the answer to a reader who comes back
         answer = await _while_connected(request, turn, Answering(sessions.workers))
-        return Response(status_code=HTTPStatus.NO_CONTENT) if answer is None else JSONResponse(answer.model_dump())
+        return Response(status_code=HTTPStatus.NO_CONTENT) if answer is None else _json(answer)
 
     async def history(self, request: Request) -> Response:
         """Show a session."""
@@ -71,13 +72,17 @@ class SupervisorRoutes:
         session_id, sessions = read_session(request), self._sessions()
         turns = await sessions.turns(session_id)
         found = await history_of(serving(request).tasks, session_id, turns, sessions.workers)
-        return JSONResponse(found.model_dump())
+        return _json(found)
 
     async def events(self, request: Request) -> Response:
         """The events of a session's last turn."""
         caller(request, Scope.READ)
         after = read_resumption(request).after
         return _stream(request, await self._sessions().last(read_session(request), after))
+
+
+def _json(found: BaseModel) -> Response:
+    return Response(found.model_dump_json(), media_type="application/json")
 
 
 def _stream(request: Request, turn: ChatTurn | None) -> Response:
@@ -92,9 +97,10 @@ async def _while_connected(request: Request, turn: ChatTurn, answering: Answerin
 
     Raises:
         TurnFailed: It has ended without an answer.
+        Exception: What has kept it from being told, as it is and not in a group.
     """
     answer: SupervisorResponse | None = None
-    has_failed = False
+    failure: Exception | None = None
     async with anyio.create_task_group() as group:
 
         async def watch() -> None:
@@ -103,12 +109,16 @@ async def _while_connected(request: Request, turn: ChatTurn, answering: Answerin
             group.cancel_scope.cancel()
 
         group.start_soon(watch)
-        async with aclosing(turn.events()) as events:
-            async for event in events:
-                answering.add(event)
-                has_failed = event.name == "error"
-        answer = answering.response
+        try:
+            async with aclosing(turn.events()) as events:
+                async for event in events:
+                    answering.add(event)
+                    if event.name == "error":
+                        failure = TurnFailed(turn.session_id, FAILED)
+            answer = answering.response
+        except Exception as error:  # noqa: BLE001  # raised again below, outside of the group
+            failure = error
         group.cancel_scope.cancel()
-    if has_failed:
-        raise TurnFailed(turn.session_id, FAILED)
+    if failure is not None:
+        raise failure
     return answer

@@ -109,6 +109,8 @@ class ChatSessions:
         if known is not None:
             await self._check_same(known, request.message)
         if how.after:
+            if how.key is not None and known is None:  # else the message would be lost
+                raise InvalidEventId("no message was sent with the Idempotency-Key yet")
             return await self._resumed(request.session_id, known, how.after)
         if known is not None:
             return self._found(request.session_id, known)
@@ -161,8 +163,14 @@ class ChatSessions:
         return None if has_all else self._found(session_id, turn_id, progress)
 
     async def _with_key(self, session_id: str, key: str) -> str | None:
-        """The turn that was started with a key."""
+        """The turn that was started with a key.
+
+        Raises:
+            KeyReused: Something else was.
+        """
         page = await self._runner.runs.list(workflow=self._agent.name, key=f"{session_id}/{key}", limit=1)
+        if page.items and not _is_turn(page.items[0], session_id):
+            raise KeyReused
         return page.items[0].run_id if page.items else None
 
     async def _check_same(self, turn_id: str, message: str) -> None:
@@ -196,6 +204,7 @@ class ChatSessions:
             known = None if how.key is None else await self._with_key(session_id, how.key)
             if known is not None:
                 lock.release()
+                await self._check_same(known, request.message)
                 async with self._joined(known, None) as stream:
                     yield stream
                 return

@@ -3,7 +3,7 @@
 import re
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse, Response
@@ -15,6 +15,7 @@ from ..._keys._logins import Logins
 from ...errors import InvalidBody, TooManyRequests
 from .._identity import COOKIE, login_in
 from .._rates import Rates
+from .._refusing import is_strange
 from .._serving import asked
 from ._pages import Pages, root_of
 
@@ -107,7 +108,7 @@ def destination(request: HTTPConnection, wanted: str | None) -> str:
     if wanted is None or len(wanted) > _LONGEST or not _PATH.fullmatch(wanted):
         return home
     path = urlsplit(wanted).path
-    is_ours = path == root or path.startswith(home)
+    is_ours = (path == root or path.startswith(home)) and not is_strange(unquote(path))
     return wanted if is_ours and not path.startswith((f"{root}/login", f"{root}/logout")) else home
 
 

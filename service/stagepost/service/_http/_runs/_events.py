@@ -1,7 +1,7 @@
 """Streams of runs, as server-sent events."""
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from http import HTTPStatus
 from secrets import token_hex
 from typing import Final
@@ -49,8 +49,10 @@ async def starts_stream(request: Request, call: Call) -> Response:
     """Start a run and send its stream from the first token on."""
     after = request.headers.get("last-event-id")
     events = sse(await call.verbs.start_stream(call.caller, call.body, key=call.key, after=after), every=_PING)
-    first = await anext(events)  # by now the run is stored, or was refused
-    return RunEvents(request, _begun(first, events))
+    with ExitStack() as stack:  # whoever may have no more streams starts no run, which a retry would start again
+        stack.enter_context(serving(request).streams.admitted(asked(request).who))
+        first = await anext(events)  # by now the run is stored, or was refused
+        return RunEvents(request, _begun(first, events), admission=stack.pop_all())
 
 
 class RunEvents(EventStream):
@@ -60,11 +62,20 @@ class RunEvents(EventStream):
         request: What it answers.
         events: The events.
         ping: As for `EventStream`; 0 where the events have comments among them.
+        admission: As for `EventStream`.
     """
 
-    def __init__(self, request: Request, events: AsyncGenerator[bytes, None], *, ping: float = 0) -> None:
+    def __init__(
+        self,
+        request: Request,
+        events: AsyncGenerator[bytes, None],
+        *,
+        ping: float = 0,
+        admission: ExitStack | None = None,
+    ) -> None:
         self._events = _told(events)
-        super().__init__(self._events, streams=serving(request).streams, who=asked(request).who, ping=ping)
+        streams, who = serving(request).streams, asked(request).who
+        super().__init__(self._events, streams=streams, who=who, ping=ping, admission=admission)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""

@@ -183,8 +183,9 @@ class Card {
     clearInterval(this.clock);
     this.isOver = true;
     this.wait(false);
-    this.element.classList.replace("working", status === "failed" ? "failed" : "done");
-    this.word.textContent = ["failed", "stopped"].includes(status) ? status : "done";
+    const end = ["failed", "stopped"].includes(status) ? status : "done";
+    this.element.classList.replace("working", end);
+    this.word.textContent = end;
     if (milliseconds !== undefined) this.time.textContent = lasted(milliseconds);
     fill(this.response, response ?? "");
   }

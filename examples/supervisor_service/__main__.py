@@ -56,7 +56,8 @@ def serve(options: argparse.Namespace, listening: socket.socket) -> None:
     print(f"  kill it   kill -9 {os.getpid()}   while a worker works, and start it again: the answer still comes")
     print("  stop it   Ctrl-C", flush=True)
     # a client who listens for ever must not keep the server from stopping
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3)
+    # what requests say of themselves (X-Forwarded-For) is believed of nobody: uvicorn would believe this machine
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3, proxy_headers=False)
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
         return

@@ -192,6 +192,9 @@ def test_a_page_goes_on_after_its_server_was_killed_while_workers_worked(browser
         with process(listening, tmp_path, work=10_000):
             address = f"http://127.0.0.1:{listening.getsockname()[1]}"
             page = stack.enter_context(opened(browser, address, allowed="net::ERR_"))
+            with httpx2.Client(trust_env=False) as client:  # what a request says of itself is not believed
+                answer = client.get(f"{address}/health", headers={"X-Forwarded-Proto": "https"})
+            assert "strict-transport-security" not in answer.headers
             say(page, "Send a report about Apple to ann@example.org and what is the weather in Miami?")
             expect(page.locator(".steps li")).to_have_count(2)
         expect(page.locator("#notice")).to_have_text("Connection lost, trying again…")
@@ -249,8 +252,20 @@ def test_whoever_has_no_key_is_led_to_the_login(browser: Browser, tmp_path: Path
         page.get_by_role("button", name="Allow").click()
         assert "It is done" in answered(page)
         page.context.clear_cookies()
-        say(page, "hello")
+        say(page, "Sell 4 shares of Apple")
         expect(page).to_have_title(re.compile("Log in"))
+        page.fill("#key", "a-secret-of-the-test")
+        page.press("#key", "Enter")
+        expect(page.locator("#message")).to_have_value("Sell 4 shares of Apple")  # nothing typed is lost
+        say(page, page.input_value("#message"))
+        expect(page.get_by_role("button", name="Allow")).to_be_visible()
+        page.context.clear_cookies()
+        page.get_by_role("button", name="Allow").click()
+        expect(page).to_have_title(re.compile("Log in"))
+        page.fill("#key", "a-secret-of-the-test")
+        page.press("#key", "Enter")
+        page.get_by_role("button", name="Allow").click()
+        assert "It is done" in answered(page)
 
 
 HOSTILE: Final = "<img src=x onerror=alert(1)><script>alert(2)</script>\u202e\x01\x1b[31m **[x](javascript:alert(3))** "

@@ -128,6 +128,15 @@ async def test_a_reader_who_leaves_is_forgotten_at_once_and_the_run_goes_on() ->
             assert (await http.get(f"/runs/{run_id}")).json()["run"]["status"] == "waiting"
 
 
+async def test_whoever_asks_for_the_head_of_a_stream_listens_to_nothing() -> None:
+    async with service() as http:
+        run_id = await started(http, "digest")
+        with anyio.fail_after(20):
+            head = await http.head(f"/runs/{run_id}/events")
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"].startswith("text/event-stream")
+
+
 async def test_only_so_many_streams_are_open_at_once() -> None:
     limits = RequestLimits(requests=None, streams=2, streams_per_caller=None)
     app = create_app(Runner(MemoryStore(), workflows=workflows()), limits=limits)

@@ -216,9 +216,34 @@ async def test_a_turn_that_somebody_reads_again_is_not_cancelled() -> None:
         with anyio.fail_after(20):
             await gate.reached.wait()
         (turn,) = await sessions.turns(session)
-        await sessions._left(turn)
+        sessions._unread(turn)
+        await sessions._left(turn, sessions._leavings[turn])
         assert (await turns_of(sessions, session))[0].is_open
         gate.opened.set()
+
+
+async def test_the_grace_of_a_turn_begins_when_its_last_reader_has_left() -> None:
+    gate = Gate(FunctionModel(echo))
+    async with opened(supervisor(gate)) as sessions, anyio.create_task_group() as group:
+        session, scope = new_session(), anyio.CancelScope()
+
+        async def read() -> None:
+            with scope:
+                await heard(sessions, "one", session)
+
+        group.start_soon(read)
+        with anyio.fail_after(20):
+            await gate.reached.wait()
+            scope.cancel()
+            (turn,) = await sessions.turns(session)
+            while turn not in sessions._leavings:  # noqa: ASYNC110  # until its reader has left
+                await anyio.sleep(0.005)
+        first = sessions._leavings[turn]
+        sessions._unread(turn)  # somebody has read it again, and left
+        await sessions._left(turn, first)
+        assert (await turns_of(sessions, session))[0].is_open
+        await sessions._left(turn, sessions._leavings[turn])
+        assert not (await turns_of(sessions, session))[0].is_open
 
 
 async def test_a_turn_that_takes_too_long_is_cancelled() -> None:
@@ -237,7 +262,8 @@ async def test_a_turn_that_waits_for_a_person_is_not_cancelled() -> None:
         session = new_session()
         await heard(sessions, "one", session, until=lambda event: event.name == "approval_requested")
         (turn,) = await sessions.turns(session)
-        await sessions._left(turn)
+        sessions._unread(turn)
+        await sessions._left(turn, sessions._leavings[turn])
         await sessions._late(turn)
         assert await turns_of(sessions, session) == [TaskStatus.AWAITING_APPROVAL]
 

@@ -25,6 +25,8 @@ function begin() {
   reading.abort();
   reading = new AbortController();
   log.replaceChildren();
+  input.value ||= sessionStorage.getItem(`typed/${session}`) ?? "";
+  sessionStorage.removeItem(`typed/${session}`);
   tell(null);
   busy(true);
   const mine = reading;
@@ -102,16 +104,23 @@ async function listen(shown, open) {
 
 /** Say why the server does not do what was asked; a message that it did not take comes back into the field. */
 function refuse(error, shown = null) {
-  if (error instanceof Refused && error.status === 401) return location.assign(`${login}?next=${encodeURIComponent(location.pathname + location.search)}`);
+  const isUntaken = shown && shown.cards.size === 0 && shown.text === "";
+  if (error instanceof Refused && error.status === 401) return logIn(isUntaken ? shown.message : input.value);
   const again = error instanceof Refused && error.after ? ` Try again in ${error.after} s.` : "";
-  tell(error.message + again, true);
-  if (shown && shown.cards.size === 0 && shown.text === "") {
+  tell(error.message.replace(/[^.]$/, "$&.") + again, true);
+  if (isUntaken) {
     if (input.value === "") input.value = shown.message;
     shown.element.remove();
     document.body.classList.toggle("empty", log.childElementCount === 0);
     count();
   } else shown?.end("The rest of this answer could not be read.");
   return undefined;
+}
+
+/** Go to the login, which leads back to this session; what was typed is there again then. */
+function logIn(typed) {
+  sessionStorage.setItem(`typed/${session}`, typed);
+  location.assign(`${login}?next=${encodeURIComponent(location.pathname + location.search)}`);
 }
 
 function add(message) {
@@ -126,7 +135,14 @@ function add(message) {
 }
 
 /** Send what a person has decided about something that a turn waits for. */
-async function decide(id, { settle, ...decision }) {
+function decide(id, decision) {
+  return decided(id, decision).catch((error) => {
+    if (error instanceof Refused && error.status === 401) logIn(input.value);
+    throw error;
+  });
+}
+
+async function decided(id, { settle, ...decision }) {
   if (!settle) return ask(`${waits}/${encodeURIComponent(id)}`, { method: "POST", body: decision });
   const run = encodeURIComponent(id.split("/")[0]);
   const wait = (await ask(`${waits}?kind=effect&run=${run}`)).waits.find((each) => each.wait_id === id);

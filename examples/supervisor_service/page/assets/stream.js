@@ -83,5 +83,5 @@ async function refusal(response) {
   const error = told?.error ?? {};
   const details = (error.details ?? []).map((detail) => `${detail.field}: ${detail.message}`).join("; ");
   const message = [error.message ?? `The server answered with status ${response.status}.`, error.hint, details];
-  return new Refused(response.status, message.filter(Boolean).join(" "), Number(response.headers.get("retry-after")) || null);
+  return new Refused(response.status, message.filter(Boolean).join(": "), Number(response.headers.get("retry-after")) || null);
 }

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from sse_starlette import EventSourceResponse
+from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ..errors import TooManyStreams
@@ -85,7 +86,10 @@ class EventStream(EventSourceResponse):
         self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send it; of a ``HEAD`` request only the headers, and nothing is listened to."""
+        if scope["method"] == "HEAD":
+            await Response(headers=dict(self.headers))(scope, receive, send)
+            return
         is_open = False
 
         async def followed(message: Message) -> None:

@@ -64,6 +64,7 @@ class ChatSessions:
         self._limits = limits or TurnLimits()
         self._keeper = Keeper(runner.clock)
         self._readers = Readers(self._unread)
+        self._leavings: dict[str, object] = {}  # by turn: its last reader has left, or the process has begun
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._group = anyio.create_task_group()
 
@@ -251,15 +252,19 @@ class ChatSessions:
 
     def _unread(self, turn_id: str) -> None:
         """See to it that a turn that nobody reads does not go on for long."""
-        self._keeper.after(self._limits.grace, partial(self._left, turn_id))
+        leaving = self._leavings[turn_id] = object()
+        self._keeper.after(self._limits.grace, partial(self._left, turn_id, leaving))
 
     async def _late(self, turn_id: str) -> None:
         """Cancel a turn that takes too long; give it the same time again if it waits for a person."""
         if not await self._cancel(turn_id):
             self._limit(turn_id)
 
-    async def _left(self, turn_id: str) -> None:
-        """Cancel a turn that nobody reads, unless it was to go on all the same."""
+    async def _left(self, turn_id: str, leaving: object) -> None:
+        """Cancel a turn that nobody has read since, unless it was to go on all the same."""
+        if self._leavings.get(turn_id) is not leaving:  # it was read again, and left again: that counts
+            return
+        del self._leavings[turn_id]
         if self._readers.has(turn_id):
             return
         with suppress(RunNotFound):

@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import Final
@@ -35,6 +36,15 @@ def _keep_files_in_memory() -> None:
 
 
 _keep_files_in_memory()
+
+
+def _let_processes_hear_ctrl_c() -> None:
+    """Undo what a shell does that starts us in the background: whatever we started would ignore SIGINT, too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_let_processes_hear_ctrl_c()
 
 
 def pytest_configure(config: pytest.Config) -> None:

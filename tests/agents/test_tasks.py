@@ -399,7 +399,9 @@ async def test_the_call_in_doubt_of_a_task_that_has_ended_cannot_be_settled() ->
         assert (await tasks.doubts(), (await tasks.get("t")).doubts) == ((), ())
 
 
-async def test_p11_secrets_that_a_hook_puts_into_a_call_are_not_shown_when_it_is_in_doubt() -> None:
+async def test_p11_secrets_that_a_hook_puts_into_a_call_are_not_shown_when_it_is_in_doubt(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     class Signs:
         async def tool_call(self, made: ToolCall, context: ToolContext, proceed: Any) -> Any:
             signed = {"sum": 5, "by": [context.secrets["pin"]], "note": context.secrets["name"]}
@@ -418,6 +420,7 @@ async def test_p11_secrets_that_a_hook_puts_into_a_call_are_not_shown_when_it_is
     async with bank.in_doubt(agent, secrets=secrets) as (tasks, _):
         (doubt,) = await tasks.doubts()
         assert dict(doubt.arguments) == {"sum": 5, "by": ["***"], "note": "***"}
+    assert "tool_hook_failed" not in caplog.text  # the hook has not failed: it was told of the doubt
 
 
 @pytest.mark.parametrize("moment", ["before", "while", "at the end"])

@@ -169,6 +169,28 @@ def test_people_are_asked_on_the_page(browser: Browser, tmp_path: Path) -> None:
     assert [file.read_text() for file in (tmp_path / "outbox").iterdir()] == ["buy 12 NVDA, valid this week\n"]
 
 
+def test_a_turn_is_stopped_and_the_next_message_is_answered(browser: Browser, tmp_path: Path) -> None:
+    model = Held()
+    with chatting(browser, tmp_path, model=model) as page:
+        expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+        say(page, "How is the weather in Miami?")
+        expect(page.locator(".worker.working .result")).to_have_count(1)
+        page.get_by_role("button", name="Stop").click()
+        expect(page.locator("#chat[aria-busy=false] .state")).to_have_text("Stopped.")
+        expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+        page.reload()
+        expect(page.locator("#chat[aria-busy=false] .state")).to_have_text("Stopped.")
+        expect(page.locator(".worker .word")).to_have_text("stopped")
+        say(page, "Sell 20 shares of Tesla")  # a turn that waits for somebody is stopped, too
+        expect(page.locator(".asks")).to_be_visible()
+        page.get_by_role("button", name="Stop").click()
+        expect(page.locator("#chat[aria-busy=false] .turn:last-child .state")).to_have_text("Stopped.")
+        expect(page.locator(".asks")).to_have_count(0)
+        model.gate.set()
+        say(page, "How is the weather in Oslo?")
+        assert "In Oslo it is" in answered(page)
+
+
 @contextmanager
 def process(listening: socket.socket, folder: Path, work: int) -> Iterator[None]:
     """The service as a process of its own, on a socket that outlives it; it is killed when the block is left."""

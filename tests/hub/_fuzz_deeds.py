@@ -280,6 +280,7 @@ DEEDS: Final[dict[str, Deed]] = {
     "ask_hub": lambda here: here.call("request", by_hub=True),
     "publish": lambda here: here.call("publish"),
     "broadcast": lambda here: here.call("broadcast"),
+    "ask_many": lambda here: here.call("request_many"),
     "forward": _forward,
     "forward_same": _forward_same,
     "forward_twice": _forward_twice,

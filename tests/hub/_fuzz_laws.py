@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.hub._fuzz_world import Record, World
 
 ENDS = ("MessageHandled", "MessageFailed", "MessageCancelled", "MessageDead")
+MANY = ("publish", "broadcast", "request_many")
 REFUSALS = ("AgentNotFound", "NoHandler", "HubStopped", "HubNotStarted", "AgentStopped", "MailboxFull")
 
 
@@ -98,7 +99,8 @@ def _is_in_the_account(record: "Record", accepted: Counter[str], dead: Counter[s
     elif record.verb == "send" and record.outcome == "done":
         assert accepted[record.target] >= 1
     elif record.verb == "send" and record.outcome in REFUSALS:
-        assert not accepted
+        # a portal's call that is open when the hub ends cannot tell whether room was found in the last moment
+        assert not accepted or (record.by_thread and record.outcome == "HubStopped")
     elif record.verb == "request" and record.outcome in ("done", "HandlerFailed"):
         assert accepted[record.target] >= 1
 
@@ -111,7 +113,7 @@ def in_order(world: "World") -> None:
         seen: dict[tuple[str, int], list[Record]] = defaultdict(list)
         for recipient, serial in world.starts:
             record = world.records[serial]
-            direct = record.verb in ("publish", "broadcast") or record.target == agent
+            direct = record.verb in MANY or record.target == agent
             if recipient == agent and direct and record.sender is not None and record.verb not in ("forward", "plan"):
                 seen[record.sender, record.priority].append(record)
         for records in seen.values():
@@ -121,7 +123,7 @@ def in_order(world: "World") -> None:
 
 def _was_sent_before(one: "Record", other: "Record") -> bool:
     """A publication tries twice, and has its place for certain only once it has returned."""
-    if one.verb in ("publish", "broadcast"):
+    if one.verb in MANY:
         return one.ended is not None and one.ended < other.begun
     return one.begun < other.begun
 
@@ -133,6 +135,7 @@ def cancelled_for_a_reason(world: "World") -> None:
     for agent, serial, is_ending in world.cancelled:
         kind, record = world.program.kind_of(agent), world.records[world.root(serial)]
         gave_up = record.verb == "request" and record.outcome not in ("done", "HandlerFailed")
+        gave_up = gave_up or record.verb == "request_many"  # it does not need all of them
         assert is_ending or gave_up or kind.supervision != "resume", f"the handler of {record} was cancelled by {agent}"
 
 

@@ -20,16 +20,27 @@ RAISES = ("raise", "exit", "generator_exit", "fake_cancel", "mute_error", "group
 RESISTS = ("swallow", "linger", "bitter", "stubborn")
 CANCELS = ("cancel_self", "cancel_self_wait", "await_cancelled", "failing_group")
 LEAKS = ("leak_scope", "leak_deadline", "leak_group", "leak_timeout")
-CALLS = ("tell", "ask", "tell_hub", "ask_hub", "publish", "broadcast", "forward", "forward_same", "forward_twice")
+CALLS = (
+    "tell",
+    "ask",
+    "tell_hub",
+    "ask_hub",
+    "publish",
+    "broadcast",
+    "ask_many",
+    "forward",
+    "forward_same",
+    "forward_twice",
+)
 RULES = ("dismiss", "abandon", "drain", "enrol", "subscribe", "listen", "thread")
 PLANS = ("later", "every", "spawn", "spawn_raise", "spawn_dismiss", "spawn_drain")
 HOWS = (*ENDS, *RAISES, *RESISTS, *CANCELS, *LEAKS, *CALLS, *CALLS, *RULES, *PLANS)
 FORMS = ("function", "function", "plain", "message", "sync", "object", "class", "class", "hooks", "hooks", "factory")
 HOOKS = ("ok", "ok", "ok", "raise", "exit", "sleep", "wait", "stubborn", "await_cancelled", "cancel_self", "ask",
          "leak_scope", "dismiss")  # fmt: skip
-VERBS: tuple["Verb", ...] = ("send", "request", "publish", "broadcast")
+VERBS: tuple["Verb", ...] = ("send", "request", "publish", "broadcast", "request_many")
 
-Verb: TypeAlias = Literal["send", "request", "publish", "broadcast"]
+Verb: TypeAlias = Literal["send", "request", "publish", "broadcast", "request_many"]
 Where: TypeAlias = Literal["inline", "child", "stray"]
 
 
@@ -75,7 +86,7 @@ class Kind(Brief):
 class Call(Brief):
     """A client calls; `give_up` cancels it after so many turns, by a scope or as asyncio does.
 
-    With `by_thread` it calls through a portal.
+    With `by_thread` it calls through a portal. Of many, it needs `enough` replies.
     """
 
     verb: Verb = "send"
@@ -85,6 +96,7 @@ class Call(Brief):
     timeout: float | None = 1.0
     priority: Priority = Priority.NORMAL
     ttl: float | None = None
+    enough: int | None = None
     give_up: int | None = None
     natively: bool = False
     by_thread: bool = False
@@ -180,13 +192,14 @@ _kinds = st.builds(
 )
 _calls = st.builds(
     Call,
-    verb=_some("send", "send", "request", "request", "publish", "broadcast"),
+    verb=_some("send", "send", "request", "request", "publish", "broadcast", "request_many"),
     target=_agents,
     task=_tree,
     sender=st.sampled_from(["x", "x", "y", None]),
     timeout=st.sampled_from([1.0, 0.0, 0.004, 0.05, None]),
     priority=st.sampled_from([Priority.NORMAL, Priority.NORMAL, Priority.LOW, Priority.CRITICAL]),
     ttl=st.sampled_from([None, None, 0.004, 1.0]),
+    enough=st.sampled_from([None, 1, 2]),
     give_up=st.none() | st.integers(0, 6),
     natively=st.booleans(),
     by_thread=st.sampled_from([False, False, False, "portal" not in WITHOUT]),

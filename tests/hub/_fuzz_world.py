@@ -30,6 +30,7 @@ from stagepost.hub import (
     Middleware,
     Priority,
     Proceed,
+    Replies,
     Restart,
     Timer,
 )
@@ -48,6 +49,7 @@ class Record:
     begun: int
     priority: Priority = Priority.NORMAL
     outside: bool = False
+    by_thread: bool = False
     parent: int | None = None
     ended: int | None = None
     outcome: str = "open"
@@ -214,6 +216,7 @@ class World:
         record = self.note(call.verb, sender, call.target)
         record.priority = call.priority
         record.outside = isinstance(via, Hub) and sender in ("x", "y")
+        record.by_thread = call.by_thread
         self.open_calls += 1
         try:
             await self._call(via, call, record)
@@ -250,12 +253,32 @@ class World:
                 if self.root(reply) != record.serial:
                     self.surprise(f"a request got the reply of another: {reply!r}")
             case "publish":
-                topic = "jobs.a" if call.target == "a" else "jobs.b"
                 record.delivery = await via.publish(
-                    topic, job, timeout=timeout, ttl=call.ttl, priority=priority, **names
+                    _topic_of(call), job, timeout=timeout, ttl=call.ttl, priority=priority, **names
                 )
             case "broadcast":
                 record.delivery = await via.broadcast(job, timeout=timeout, ttl=call.ttl, priority=priority, **names)
+            case "request_many":
+                options = {"enough": call.enough, "timeout": timeout, "priority": priority, **names}
+                self._check_replies(await via.request_many(_topic_of(call), job, **options), call, record)
+
+    def _check_replies(self, replies: Replies[object], call: Call, record: Record) -> None:
+        """Each agent is named once, with a reply or with an error that somebody raised."""
+        everyone = [*replies.received, *replies.failures, *replies.unanswered]
+        if len(set(everyone)) < len(everyone) or record.sender in everyone:
+            self.surprise(f"of many agents some were named twice, or the sender was: {replies}")
+        for error in replies.failures.values():
+            if isinstance(error, HandlerFailed) and not is_own(error.cause, self.program.words):
+                self.surprise("a requester of many saw an error that no handler raised", error.cause)
+        if any(self.root(reply) != record.serial for reply in replies.received.values()):
+            self.surprise(f"a request to many got the reply of another: {replies}")
+        if replies.unanswered and call.timeout is None and len(replies.received) < (call.enough or 9):
+            self.may_be_late(record, replies)
+
+    def may_be_late(self, record: Record, replies: Replies[object]) -> None:
+        """Without a limit of its own, a request ends early only by the deadline of the one being handled."""
+        if record.outside or record.sender is None:
+            self.surprise(f"a request to many without a limit was not waited for: {replies}")
 
     async def _call_by_portal(self, hub: Hub, call: Call, record: Record, job: Job) -> None:
         names: dict[str, Any] = {
@@ -264,7 +287,7 @@ class World:
             "timeout": call.timeout,
             "priority": call.priority,
         }
-        topic = "jobs.a" if call.target == "a" else "jobs.b"
+        topic = _topic_of(call)
         match call.verb:
             case "send":
                 await call_by_portal(hub, lambda portal: portal.send(call.target, job, ttl=call.ttl, **names))
@@ -278,6 +301,11 @@ class World:
                 )
             case "broadcast":
                 record.delivery = await call_by_portal(hub, lambda portal: portal.broadcast(job, ttl=call.ttl, **names))
+            case "request_many":
+                replies = await call_by_portal(
+                    hub, lambda portal: portal.request_many(topic, job, enough=call.enough, **names)
+                )
+                self._check_replies(replies, call, record)
 
     @property
     def is_asyncio(self) -> bool:
@@ -288,6 +316,10 @@ class World:
     def may_stop(self) -> bool:
         """Whether the hub may have ended."""
         return self.stopping or "escalate" in self.program.words
+
+
+def _topic_of(call: Call) -> str:
+    return "jobs.a" if call.target == "a" else "jobs.b"
 
 
 def _text(error: BaseException) -> str:

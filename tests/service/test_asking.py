@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import StringIO
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -11,11 +10,12 @@ from tests._needs import need
 
 need("typer", "rich")
 
-from stagepost.agents import DoubtRaised, QuestionAsked, StreamPart, Tasks  # noqa: E402  # after the check
+from stagepost.agents import DoubtRaised, QuestionAsked, StreamPart  # noqa: E402  # after the check
 from stagepost.checkpoint import AlreadyAnswered  # noqa: E402
 from stagepost.service._cli._chat._asking import Asking, Nobody  # noqa: E402
 from stagepost.service._cli._chat._keyboard import Keyboard  # noqa: E402
 from stagepost.service._cli._chat._showing import Transcript  # noqa: E402
+from stagepost.service._cli._chat._talk import Talk  # noqa: E402
 from stagepost.service._cli._screen import Screen  # noqa: E402
 
 WHERE: dict[str, Any] = {"timestamp": datetime(2026, 11, 23, tzinfo=UTC), "task_id": "t", "path": ("a",)}
@@ -35,31 +35,28 @@ class Typed(Keyboard):
 
 
 class Desk:
-    """Takes answers as `Tasks` does, and writes them down."""
+    """Takes answers as a `Talk` does, and writes them down."""
 
     def __init__(self, *, is_late: bool = False) -> None:
         self.taken: list[Any] = []
         self._is_late = is_late
 
-    async def doubts(self) -> list[SimpleNamespace]:
-        return [SimpleNamespace(id="d")]
+    async def asks(self, wait_id: str) -> bool:
+        return wait_id in ("d", "q")
 
-    async def questions(self) -> list[SimpleNamespace]:
-        return [SimpleNamespace(id="q")]
+    async def settle(self, wait_id: str, result: str | None) -> None:
+        self.taken.append((wait_id, result))
 
-    async def settle(self, doubt_id: str, result: str | None = None, *, retry: bool = False) -> None:
-        self.taken.append((doubt_id, result, retry))
-
-    async def answer(self, question_id: str, value: object, *, by: str | None) -> None:
+    async def answer(self, wait_id: str, value: object) -> None:
         if self._is_late:
             raise AlreadyAnswered("t", "q", "answered")
-        self.taken.append((question_id, value, by))
+        self.taken.append((wait_id, value))
 
 
 async def asked(desk: Desk, part: StreamPart, *lines: str) -> str:
     out = StringIO()
     transcript = Transcript(Screen(as_json=False, out=out))
-    await Asking(cast("Tasks", desk), Typed(*lines), transcript, "Ada").about(part)
+    await Asking(cast("Talk", desk), Typed(*lines), transcript).about(part)
     return out.getvalue()
 
 
@@ -67,20 +64,20 @@ async def test_a_person_says_what_came_of_a_call_in_doubt() -> None:
     desk = Desk()
     assert "a process has ended while pay was called" in await asked(desk, DOUBT, "it was paid")
     await asked(desk, DOUBT, "")
-    assert desk.taken == [("d", "it was paid", False), ("d", None, True)]
+    assert desk.taken == [("d", "it was paid"), ("d", None)]
 
 
 async def test_who_is_sent_somewhere_says_when_that_is_done() -> None:
     desk = Desk()
     assert "go to https://here" in await asked(desk, LINK, "")
-    assert desk.taken == [("q", None, "Ada")]
+    assert desk.taken == [("q", None)]
 
 
 async def test_a_text_needs_no_quotes() -> None:
     desk = Desk()
     assert "? who asks: Who?" in await asked(desk, NAME, "Grace")
     await asked(desk, NAME, '"Grace"')
-    assert [value for _, value, _ in desk.taken] == ["Grace", "Grace"]
+    assert [value for _, value in desk.taken] == ["Grace", "Grace"]
 
 
 async def test_what_somebody_else_has_answered_is_told() -> None:

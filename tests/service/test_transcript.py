@@ -11,7 +11,6 @@ need("typer", "rich")
 
 from stagepost.agents import (  # noqa: E402  # after the check of what they need
     AgentStarted,
-    AssistantMessage,
     HandedOver,
     MessageSaid,
     StreamPart,
@@ -20,10 +19,10 @@ from stagepost.agents import (  # noqa: E402  # after the check of what they nee
     TokenArrived,
     ToolCalled,
     TurnBegan,
-    UserMessage,
 )
 from stagepost.service._cli._chat._showing import Transcript  # noqa: E402
 from stagepost.service._cli._screen import Screen  # noqa: E402
+from stagepost.service._wire._conversations import Said  # noqa: E402
 
 WHERE: dict[str, Any] = {"timestamp": datetime(2026, 11, 23, tzinfo=UTC), "task_id": "t", "path": ("lead",)}
 BELOW: dict[str, Any] = {**WHERE, "path": ("lead", "mate")}
@@ -79,6 +78,8 @@ def test_each_part_is_shown(part: StreamPart, text: str) -> None:
 
 def test_only_the_last_messages_of_a_conversation_are_shown_again() -> None:
     out = StringIO()
-    messages = [each for n in range(8) for each in (UserMessage(text=f"q{n}"), AssistantMessage(text=f"a{n}"))]
-    Transcript(Screen(as_json=False, out=out)).before(tuple(messages))
-    assert out.getvalue().splitlines()[:3] == ["… 6 messages before", "> q3", "a3"]
+    messages = [
+        each for n in range(2) for each in (Said(role="user", text=f"q{n}"), Said(role="assistant", text=f"a{n}"))
+    ]
+    Transcript(Screen(as_json=False, out=out)).before(messages, 6)
+    assert out.getvalue().splitlines()[:3] == ["… 6 messages before", "> q0", "a0"]

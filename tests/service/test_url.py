@@ -4,7 +4,6 @@ import json
 import re
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +13,11 @@ from tests._needs import need
 
 need("starlette", "sse_starlette", "limits", "httpx2", "uvicorn")
 
-from tests.service import _flows as flows  # noqa: E402  # after the check of what they need
+from tests.service._service import service  # noqa: E402  # after the check of what it needs
 from tests.service.conftest import APP, Command  # noqa: E402
 from tests.service.http._uvicorn import served  # noqa: E402
 
-from stagepost.checkpoint import SqliteStore  # noqa: E402
-from stagepost.service import Key, RequestLimits, Scope, create_app, new_key  # noqa: E402
-from stagepost.workflows import Runner  # noqa: E402
-
-
-@contextmanager
-def service(file: Path, keys: tuple[Key, ...] = ()) -> Iterator[str]:
-    """A service of the runs of a file, on another thread; its address."""
-    runner = Runner(SqliteStore(file), workflows=[*flows.workflows, flows.mailer, flows.buyer])
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(
-            portal.call(lambda: served(create_app(runner, keys=keys, limits=RequestLimits.none())))
-        ) as url,
-    ):
-        yield url
+from stagepost.service import Scope, new_key  # noqa: E402
 
 
 @pytest.fixture(params=["file", "service"])

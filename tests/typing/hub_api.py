@@ -1,5 +1,6 @@
 """How the hub's API looks to a type checker. Checked by mypy, never run."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, assert_type
@@ -22,6 +23,7 @@ from stagepost.hub import (
     Portal,
     Priority,
     Proceed,
+    Replies,
     Restart,
     StopReport,
     TaskGuard,
@@ -109,6 +111,11 @@ async def use() -> None:
         assert_type(report.full, tuple[str, ...])
         assert_type(report.reached_nobody, bool)
         assert_type(await hub.broadcast(Question("hi")), Delivery)
+        replies = await hub.request_many("b", Question("hi"), enough=2, expect=Answer)
+        assert_type(replies, Replies[Answer])
+        assert_type(replies.received, Mapping[str, Answer])
+        assert_type(await hub.request_many("b", Question("hi"), expect=Answer | None), Replies[Answer | None])
+        assert_type(await hub.request_many("b", Question("hi")), Replies[object])
         async with hub.listen("b", limit=None, overflow="drop_oldest") as stream:
             async for message in stream:
                 assert_type(message, Message[Any])
@@ -150,6 +157,7 @@ def calling(portal: Portal) -> None:
     assert_type(portal.request("plain", Question("hi"), expect=Answer | None), Answer | None)
     assert_type(portal.request("plain", Question("hi")), object)
     assert_type(portal.publish("a", Question("hi")), Delivery)
+    assert_type(portal.request_many("a", Question("hi"), expect=Answer), Replies[Answer])
     portal.send("plain", Question("hi"), timeout=5)
 
 

@@ -1,7 +1,8 @@
 """The limits of a program."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from stagepost._dataclasses import dataclass
 
 _MEGABYTE: Final = 1_000_000
 

@@ -1,9 +1,11 @@
 """What a program gave."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from stagepost._dataclasses import dataclass
 
 
 class Place(NamedTuple):

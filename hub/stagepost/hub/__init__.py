@@ -54,6 +54,7 @@ from ._observers import LogObserver, MultiObserver
 from ._owned import OwnedTask
 from ._portal import Portal
 from ._queued import Queued
+from ._replies import Replies
 from ._report import Delivery
 from ._sending import Outgoing, SendOn, Sends
 from ._stopping import StopReport, Unfinished
@@ -168,6 +169,7 @@ __all__ = [
     "Published",
     "Queued",
     "Registry",
+    "Replies",
     "ReplyLate",
     "RequestCycle",
     "RequestError",

@@ -5,12 +5,12 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, TypeVarTuple, Unpack, cast, overload
 
+from ._asking import AskingContext
 from ._directory import Registration
 from ._envelope import Envelope
 from ._expect import expected
 from ._limits import TIMEOUT, Duration
 from ._message import Message, MessageType, Priority
-from ._origin import Origin, origin_within
 from ._owned import OwnedTask
 from ._publisher import Publisher
 from ._report import Delivery
@@ -30,7 +30,7 @@ ArgumentsT = TypeVarTuple("ArgumentsT")
 _SAME: Final = object()
 
 
-class ActingContext(Generic[HubT]):
+class ActingContext(AskingContext, Generic[HubT]):
     """Gives a handler its message, and sends as its agent.
 
     Messages sent through it carry the handled message's id as their cause and the same trace. As long as the handler
@@ -303,6 +303,3 @@ class ActingContext(Generic[HubT]):
             rest = self._router.forward(self.envelope, recipient, data)
             if rest is not None:
                 await rest
-
-    def _origin(self, *, asks: bool = False) -> Origin:
-        return origin_within(self.envelope, self.agent, self._router.stamps, asks=asks)

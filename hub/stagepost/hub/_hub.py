@@ -9,6 +9,7 @@ from anyio import create_task_group
 from anyio.abc import TaskGroup
 
 from ._arguments import check_clock, check_flag, check_middleware, check_number
+from ._asking import Asking
 from ._checked import CheckedEnvelope, check_payload
 from ._contained_clock import contained_clock
 from ._containment import class_name
@@ -49,7 +50,7 @@ _GRACE: Final = 10.0
 _DEAD_LETTERS: Final = 100
 
 
-class Hub(Membership, Outbox, Listening, Planning, Starting):
+class Hub(Membership, Outbox, Asking, Listening, Planning, Starting):
     """Routes typed messages between agents in this process.
 
     Use it as an async context manager, once: it owns the tasks that handle messages, and none of them outlives it.

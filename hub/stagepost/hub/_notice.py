@@ -1,7 +1,5 @@
 """A message to an agent that is sent without a sender who waits."""
 
-from collections.abc import Generator
-
 from ._directory import Directory, Phase, Registration
 from ._engine import Engine
 from ._envelope import Envelope, Terms, Trail
@@ -10,6 +8,7 @@ from ._handlers import Handler
 from ._limits import TIMEOUT
 from ._message import MessageType
 from ._origin import Origin
+from ._wake import Unawaited
 from .errors import HubStopped, MailboxFull
 
 
@@ -80,7 +79,7 @@ class Notice:
         return envelope
 
 
-class _End:
+class _End(Unawaited):
     """Stands where a sender would wait for room, and acts at once when the wait is over."""
 
     __slots__ = ("_engine", "_envelope", "_ttl")
@@ -89,14 +88,6 @@ class _End:
         self._engine = engine
         self._envelope = envelope
         self._ttl = ttl
-
-    def __await__(self) -> Generator[object, None, None]:  # pragma: no cover - nobody awaits it
-        """Nothing to wait for."""
-        yield None
-
-    def done(self) -> bool:
-        """It is told at once."""
-        return False
 
     def set_result(self, result: None, /) -> None:  # noqa: ARG002 - the signature of a future
         """The wait is over."""

@@ -8,6 +8,7 @@ from ._crossing import Crossings
 from ._limits import TIMEOUT, Duration
 from ._message import Priority
 from ._origin import Cause
+from ._replies import Replies
 from ._report import Delivery
 from ._wake import loop_runs_here
 from .errors import HubNotStarted, LoopWouldBlock
@@ -33,6 +34,10 @@ class Sender(Protocol):
     @property
     def request(self) -> Callable[..., Coroutine[Any, Any, Any]]:
         """Send a request."""
+
+    @property
+    def request_many(self) -> Callable[..., Coroutine[Any, Any, Replies[Any]]]:
+        """Send a request to many agents."""
 
     @property
     def publish(self) -> Callable[..., Coroutine[Any, Any, Delivery]]:
@@ -146,6 +151,73 @@ class Portal:
         options = {"sender": sender, "headers": headers, "priority": priority, "trace": trace, "cause": cause}
         call = partial(self._hub.request, recipient, payload, expect=expect, timeout=timeout, **options)
         return self._call("request", call, recipient)
+
+    @overload
+    def request_many(
+        self,
+        topic: str,
+        payload: object,
+        *,
+        enough: int | None = ...,
+        expect: type[ReplyT],
+        timeout: Duration | None = ...,
+        sender: str | None = ...,
+        headers: Mapping[str, str] | None = ...,
+        priority: Priority = ...,
+        trace: str | None = ...,
+        cause: Cause | None = ...,
+    ) -> Replies[ReplyT]: ...
+    @overload
+    def request_many(
+        self,
+        topic: str,
+        payload: object,
+        *,
+        enough: int | None = ...,
+        expect: "TypeForm[ReplyT]",
+        timeout: Duration | None = ...,
+        sender: str | None = ...,
+        headers: Mapping[str, str] | None = ...,
+        priority: Priority = ...,
+        trace: str | None = ...,
+        cause: Cause | None = ...,
+    ) -> Replies[ReplyT]: ...
+    @overload
+    def request_many(
+        self,
+        topic: str,
+        payload: object,
+        *,
+        enough: int | None = ...,
+        timeout: Duration | None = ...,
+        sender: str | None = ...,
+        headers: Mapping[str, str] | None = ...,
+        priority: Priority = ...,
+        trace: str | None = ...,
+        cause: Cause | None = ...,
+    ) -> Replies[object]: ...
+    def request_many(
+        self,
+        topic: str,
+        payload: object,
+        *,
+        enough: int | None = None,
+        expect: object = object,
+        timeout: Duration | None = TIMEOUT,
+        sender: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        priority: Priority = Priority.NORMAL,
+        trace: str | None = None,
+        cause: Cause | None = None,
+    ) -> Replies[Any]:
+        """Send a request to the subscribers of a topic and collect their replies; see `Hub.request_many`.
+
+        Raises:
+            LoopWouldBlock: An event loop runs in this thread.
+        """
+        options = {"sender": sender, "headers": headers, "priority": priority, "trace": trace, "cause": cause}
+        call = partial(self._hub.request_many, topic, payload, enough=enough, expect=expect, timeout=timeout, **options)
+        return self._call("request_many", call, topic)
 
     def publish(
         self,

@@ -1,7 +1,7 @@
 """Delivery of one message to many recipients."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from anyio import create_task_group
 
@@ -9,9 +9,14 @@ from ._directory import Directory, Subscriber
 from ._endpoint import Endpoint
 from ._engine import Engine
 from ._envelope import Envelope, Terms
-from ._limits import Duration, seconds
+from ._expect import expected
+from ._inquiry import Inquiry
+from ._limits import Duration, count, seconds
+from ._listener import Listener
+from ._message import MessageType
 from ._origin import Origin
 from ._publication import Publication
+from ._replies import Replies
 from ._report import Delivery
 from ._router import Router
 from .errors import DeliveryError, HubStopped, MailboxFull
@@ -60,6 +65,45 @@ class Publisher:
             self._engine.account.unheard += 1
         self._engine.emit(event)
         return report
+
+    async def ask(
+        self,
+        payload: object,
+        origin: Origin,
+        terms: Terms,
+        *,
+        timeout: Duration | None,
+        enough: int | None,
+        expect: object,
+    ) -> Replies[Any]:
+        """Send a request to the agents that subscribe to the topic in `terms`, and wait for their replies."""
+        engine, topic = self._engine, terms.topic or "*"
+        wanted, least, patience = expected(expect), count("enough", enough), seconds(timeout, "timeout")
+        engine.check_here("request_many")
+        if not origin.inside and self._router.is_inside():
+            origin = origin._replace(inside=True)
+        try:
+            self._directory.check_open(topic, inside=origin.inside)
+        except HubStopped as error:
+            self._router.note_refusal(error, "*", payload, MessageType.REQUEST, origin, topic=topic)
+            raise
+        agents = [
+            subscriber.id
+            for subscriber in self._directory.topics.match(topic)
+            if subscriber.id != origin.sender and not isinstance(subscriber, Listener)
+        ]
+        inquiry = Inquiry(
+            engine,
+            self._router,
+            payload,
+            origin,
+            terms,
+            due=engine.stamps.clock() + patience,
+            enough=least,
+            expect=expect,
+            wanted=wanted,
+        )
+        return await inquiry.ask(agents)
 
     async def _deliver(self, publication: Publication, recipients: Sequence[Subscriber]) -> None:
         time_slice, alone = self._engine.time_slice, True

@@ -80,7 +80,7 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
     """
     registration = directory.member(agent)
     if engine is not None:
-        await _finish(directory.release(registration), engine.time_slice)
+        await finish(directory.release(registration), engine.time_slice)
     if directory.member(agent) is not registration:
         raise AgentStopped(agent)  # somebody else was faster, and the id was reused meanwhile
     endpoint = directory.take_out(agent).endpoint
@@ -97,7 +97,7 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
                 drained = drain
         finally:
             if not drained:
-                await _finish(
+                await finish(
                     endpoint.abort(AgentStopped, DeadReason.RECIPIENT_GONE, callers.chain(caller)), engine.time_slice
                 )
         await endpoint.left(lambda: callers.held(caller))
@@ -117,7 +117,7 @@ def terminate(directory: Directory, engine: Engine | None, agent: str, refusal: 
     steps = endpoint.abort(refusal, DeadReason.RECIPIENT_GONE)
     if sum(1 for _ in islice(steps, _MESSAGES_AT_ONCE)) == _MESSAGES_AT_ONCE:
         engine.spawn(
-            partial(engine.undisturbed, partial(_finish, steps, engine.time_slice)), f"stagepost end of {agent}"
+            partial(engine.undisturbed, partial(finish, steps, engine.time_slice)), f"stagepost end of {agent}"
         )
 
 
@@ -183,9 +183,9 @@ async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller
     directory.enter(Phase.CLOSED)
     for listener in directory.listeners:
         listener.close()
-    await _finish(_end_all(tuple(engine.timers)), engine.time_slice)
+    await finish(_end_all(tuple(engine.timers)), engine.time_slice)
     unfinished: dict[Stage, list[Unfinished]] = {"running": [], "queued": [], "blocked": []}
-    await _finish(_end_messages(directory.endpoints(), engine, spared, unfinished), engine.time_slice)
+    await finish(_end_messages(directory.endpoints(), engine, spared, unfinished), engine.time_slice)
     return tuple(chain.from_iterable(unfinished.values()))
 
 
@@ -230,7 +230,7 @@ def _unfinished(envelope: Envelope, stage: Stage, engine: Engine) -> Unfinished:
     )
 
 
-async def _finish(steps: Iterator[object], time_slice: TimeSlice) -> None:
+async def finish(steps: Iterator[object], time_slice: TimeSlice) -> None:
     """Execute all steps, and let other tasks run now and then, even in a cancelled task."""
     try:
         for urgent in steps:

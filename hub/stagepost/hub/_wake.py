@@ -25,6 +25,20 @@ class Waiter(Protocol):
         """Whether the wait is over, also through cancellation of the waiting task."""
 
 
+class Unawaited:
+    """Stands in the place of a waiting task; nobody awaits it, what is told here is acted on at once."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[object, None, None]:  # pragma: no cover - nobody awaits it
+        """Nothing to wait for."""
+        yield None
+
+    def done(self) -> bool:
+        """It is told at once."""
+        return False
+
+
 class Clock(Protocol):
     """The clock of a hub: the event loop's, or a test's."""
 

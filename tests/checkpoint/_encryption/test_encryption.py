@@ -20,11 +20,13 @@ from stagepost.checkpoint import (
     CorruptBlob,
     CorruptRun,
     CorruptSchedule,
+    CorruptStore,
     Effect,
     EffectStatus,
     EncryptedInbox,
     EncryptedReader,
     EncryptedStore,
+    EncryptedTexts,
     EncryptionNotInstalled,
     ErrorsNotSearchable,
     Forked,
@@ -240,6 +242,8 @@ async def test_a_value_that_was_changed_is_told_as_damage_of_its_run(file: Path,
             await store.load("run")
         page = await store.find()
         assert len(page.items) + len(page.damaged) == 1
+    async with EncryptedStore(SqliteStore(file), keys=KEY) as store:  # the keys are right: others can be read
+        await started(store, "other")
 
 
 async def test_bytes_that_were_changed_are_told(file: Path) -> None:
@@ -262,6 +266,11 @@ async def test_a_schedule_that_was_changed_is_told() -> None:
         with pytest.raises(CorruptSchedule, match=r"'daily' cannot be used \(it was changed"):
             await store.schedule("daily")
         assert saved.definition == JSON
+        good = await store.save_schedule(StoredSchedule("good", "digest", JSON, NOW, NOW, NOW))
+        page = await store.schedules()
+        (error,) = page.damaged
+        assert isinstance(error, CorruptSchedule)
+        assert ([*page.items], error.key) == ([good], "daily")
 
 
 async def test_a_schedule_of_a_missing_key_hides_no_other() -> None:
@@ -436,3 +445,18 @@ def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
     with pytest.raises(EncryptionNotInstalled, match="needs cryptography, which is not installed"):
         EncryptedStore(MemoryStore(), keys=KEY)
+
+
+def test_a_text_of_the_application_is_opened_by_its_name_and_key_only() -> None:
+    texts = EncryptedTexts(KEY)
+    sealed = texts.seal("token", "secret")
+    assert "secret" not in sealed
+    assert texts.open("token", sealed) == "secret"
+    assert EncryptedTexts([OTHER, KEY]).open("token", sealed) == "secret"
+    with pytest.raises(CorruptStore, match="the encrypted text 'other' is not what was written"):
+        texts.open("other", sealed)
+    with pytest.raises(CannotDecrypt):
+        EncryptedTexts(OTHER).open("token", sealed)
+    with pytest.raises(CannotDecrypt):
+        texts.open("token", "secret")
+    assert EncryptedTexts(KEY, plain=True).open("token", "secret") == "secret"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stagepost.checkpoint import CorruptSchedule, SqliteStore, StoredSchedule
+from stagepost.checkpoint._sqlite import _verifying
 from stagepost.checkpoint._sqlite._schedules import next_query
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -44,6 +45,18 @@ async def test_a_schedule_that_makes_no_sense_is_named_and_hides_no_other(tmp_pa
         await store.delete_schedule("bad-1")
         await store.delete_schedule("bad-2")
         assert await store.verify() == []
+
+
+async def test_damaged_schedules_of_every_page_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_verifying, "_PAGE", 1)
+    path = tmp_path / "runs.db"
+    async with SqliteStore(path) as store:
+        for key in ("bad-1", "good", "bad-2"):
+            await store.save_schedule(StoredSchedule(key, "work", b"{}", NOON, NOON, NOON))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE schedules SET definition = x'7b' WHERE key <> 'good'")
+    async with SqliteStore.reader(path) as reader:
+        assert [type(error) for error in await reader.verify()] == [CorruptSchedule] * 2
 
 
 async def test_a_key_that_is_no_text_can_be_listed_and_deleted(tmp_path: Path) -> None:

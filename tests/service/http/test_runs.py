@@ -202,6 +202,9 @@ REFUSED: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/waits/digest-1/approval", {}, 422, "InvalidBody"),
     ("POST", "/waits/digest-1/approval", {"answer": True, "deny": "x"}, 422, "InvalidBody"),
     ("POST", "/waits/digest-1/approval", {"answer": True, "arguments": {}}, 422, "InvalidBody"),
+    ("POST", "/waits/digest-1/approval", {"result": None, "answer": None}, 422, "InvalidBody"),
+    ("POST", "/waits/digest-1/approval", {"result": "x"}, 404, "WaitNotFound"),
+    ("POST", "/waits/digest-1/approval", {"retry": True}, 404, "WaitNotFound"),
     ("POST", "/waits/digest-1/else", {"answer": True}, 404, "WaitNotFound"),
     ("POST", "/waits/nobody/approval", {"answer": True}, 404, "RunNotFound"),
     ("POST", "/waits/no-slash", {"answer": True}, 404, "RunNotFound"),
@@ -212,6 +215,12 @@ REFUSED: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/runs/digest-1/fork", {"at": 99}, 404, "NotInHistory"),
     ("POST", "/runs/digest-1/fork", {"effects": "x"}, 422, "InvalidBody"),
     ("POST", "/runs/digest-1/follow-up", {"request": "x"}, 422, "NotAnAgent"),
+    ("GET", "/conversations/talk", None, 422, "InvalidBody"),
+    ("GET", "/conversations/talk?agent=nobody", None, 404, "WorkflowNotFound"),
+    ("GET", "/conversations/talk?agent=digest", None, 422, "NotAnAgent"),
+    ("GET", "/conversations/%20?agent=weather", None, 400, "InvalidName"),
+    ("POST", "/conversations/" + "x" * 81, {"agent": "weather", "request": "x"}, 400, "InputRefused"),
+    ("POST", "/conversations/talk", {"agent": "weather", "request": {"no": 1}}, 422, "InvalidRequest"),
     ("DELETE", "/schedules/a/b", None, 404, "ScheduleNotFound"),
     ("POST", "/schedules/a/b/pause", None, 404, "ScheduleNotFound"),
     ("GET", "/schedules?after=%00", None, 200, ""),
@@ -251,7 +260,13 @@ async def test_schedules_are_listed_paused_and_deleted() -> None:
 def test_each_verb_has_a_scope_and_each_operation_a_verb() -> None:
     verbs = {name for name in dir(Verbs) if not name.startswith("_")}
     assert set(SCOPES) == verbs
-    assert {each.verb for each in OPERATIONS} == verbs - {"heard_all", "start_stream", "watch"}
+    assert {each.verb for each in OPERATIONS} == verbs - {
+        "heard_all",
+        "say_stream",
+        "settle_wait",
+        "start_stream",
+        "watch",
+    }
     assert set(SCOPES.values()) == set(Scope)
 
 
@@ -261,7 +276,7 @@ async def test_each_operation_is_refused_to_a_key_without_its_scope() -> None:
     async with service(keys=keys) as http:
         for operation in OPERATIONS:
             scope = SCOPES[operation.verb]
-            path = operation.path.replace(":path", "").format(run_id="r", wait_id="r/w", key="k")
+            path = operation.path.replace(":path", "").format(run_id="r", wait_id="r/w", key="k", conversation_id="c")
             for other in set(Scope) - {scope, Scope.ADMIN}:
                 refused = await http.request(operation.method, path, headers={"X-API-Key": made[other][0]})
                 assert error_of(refused, 403) == "ScopeRequired"

@@ -19,7 +19,7 @@ from typing_extensions import TypeVar
 
 from stagepost._dataclasses import dataclass
 from stagepost.hub import get_logger
-from stagepost.workflows import own_failure
+from stagepost.workflows import OutcomeUnknown, own_failure
 
 from .._models._messages import ToolCall
 from .._models._model import ModelRequest, ModelResponse
@@ -191,7 +191,7 @@ async def _made(hook: ToolHook, inner: MakeCall, call: ToolCall, context: ToolCo
 
     try:
         given = await _awaitable(name, hook.tool_call(call, context, proceed))
-    except AgentError:
+    except (AgentError, OutcomeUnknown):  # of the latter the hook is only told: the call is in doubt, and its run waits
         raise
     except BaseException as error:  # noqa: BLE001  # as a tool's failure, it concerns this call only
         failure = own_failure(error)

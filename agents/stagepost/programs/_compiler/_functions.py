@@ -1,8 +1,9 @@
 """Forms that make functions: fn, defn, #()."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+from stagepost._dataclasses import dataclass
 
 from .._fault import Fault, refused
 from .._machine import Machine

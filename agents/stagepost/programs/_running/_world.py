@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from stagepost._dataclasses import dataclass
 
 from .._fault import Fault
 from .._values._boundary import inward

@@ -1,12 +1,13 @@
 """Checks values against the types of a signature, with errors that a model can act on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
+
+from stagepost._dataclasses import dataclass
 
 from .._keyword import Keyword
 from ._texts import path_of, received

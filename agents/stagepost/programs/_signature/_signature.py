@@ -1,11 +1,12 @@
 """The contract of an agent or of a tool."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from pydantic import TypeAdapter
+
+from stagepost._dataclasses import dataclass
 
 from ._checking import Validated, Validation, problems, snake_case
 from ._coercing import coerced_fields

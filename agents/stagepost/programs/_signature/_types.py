@@ -1,8 +1,10 @@
 """The types of signatures, as frozen values."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TypeAlias
+
+from stagepost._dataclasses import dataclass
 
 
 class Kind(StrEnum):

@@ -1,8 +1,9 @@
 """The values that Python has no type for."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, final
+
+from stagepost._dataclasses import dataclass
 
 
 @final

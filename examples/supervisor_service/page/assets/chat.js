@@ -3,11 +3,13 @@ import { Refused, ask, follow } from "./stream.js";
 import { Turn } from "./turn.js";
 
 const LONGEST = 32_000; // characters of a message
+const OPEN = ["running", "waiting"]; // statuses of a turn that has not ended
 const page = document.querySelector("#chat");
 const log = document.querySelector("#turns");
 const composer = document.querySelector("#composer");
 const input = composer.elements.message;
 const send = composer.querySelector("button[type=submit]");
+const stop = composer.querySelector("#stop");
 const notice = document.querySelector("#notice");
 const counter = document.querySelector("#counter");
 const spoken = document.querySelector("#spoken");
@@ -42,7 +44,7 @@ async function restore() {
   if (mine !== reading) return;
   for (const past of told.turns) {
     const shown = add(past.message);
-    if (past === told.turns.at(-1) && ["running", "waiting"].includes(past.status)) {
+    if (past === told.turns.at(-1) && OPEN.includes(past.status)) {
       await listen(shown, (cursor) => get(`${chat}/${session}/events`, cursor));
     } else settle(shown, past);
   }
@@ -56,10 +58,12 @@ function settle(shown, past) {
     const named = { worker: detail.worker_name, call_id: `past-${place}` };
     shown.work("worker_started", { ...named, request: detail.worker_request });
     for (const call of detail.internal_tool_calls) shown.work("worker_tool_call", { ...named, tool: call.tool, args: call.input });
+    if (past.status === "cancelled" && !detail.worker_response) return; // it was stopped
     shown.work("worker_completed", { ...named, response: detail.worker_response, status: detail.status, duration_ms: detail.duration_ms });
   });
   shown.text = past.response ?? "";
-  shown.end(past.status === "completed" ? null : "This turn could not be answered.");
+  if (past.status === "cancelled") shown.stop();
+  else shown.end(past.status === "completed" ? null : "This turn could not be answered.");
 }
 
 async function say(message) {
@@ -92,8 +96,9 @@ async function listen(shown, open) {
       },
     });
     if (mine !== reading) return;
-    const past = wasLost || end === null ? (await ask(`${chat}/${session}`)).turns.at(-1) : null;
-    if (past) settle(shown, past);
+    const past = wasLost || end !== "done" ? (await ask(`${chat}/${session}`)).turns.at(-1) : null;
+    if (past && (wasLost || end === null)) settle(shown, past);
+    else if (past?.status === "cancelled") shown.stop();
     else shown.end(end === "error" ? shown.failure : null);
   } catch (error) {
     if (mine === reading) refuse(error, shown);
@@ -136,19 +141,23 @@ function add(message) {
 
 /** Send what a person has decided about something that a turn waits for. */
 function decide(id, decision) {
-  return decided(id, decision).catch((error) => {
+  return ask(`${waits}/${encodeURIComponent(id)}`, { method: "POST", body: decision }).catch((error) => {
     if (error instanceof Refused && error.status === 401) logIn(input.value);
     throw error;
   });
 }
 
-async function decided(id, { settle, ...decision }) {
-  if (!settle) return ask(`${waits}/${encodeURIComponent(id)}`, { method: "POST", body: decision });
-  const run = encodeURIComponent(id.split("/")[0]);
-  const wait = (await ask(`${waits}?kind=effect&run=${run}`)).waits.find((each) => each.wait_id === id);
-  if (!wait) throw new Error("Somebody has decided this already.");
-  const body = { key: wait.name, place: wait.place, ...settle };
-  return ask(`${runs}/${encodeURIComponent(wait.run_id)}/settle`, { method: "POST", body });
+/** End the turn that is under way: its stream then tells its end, as it does when somebody else has ended it. */
+async function cancel() {
+  stop.disabled = true;
+  try {
+    const last = (await ask(`${chat}/${session}`)).turns.at(-1);
+    if (last && OPEN.includes(last.status)) await ask(`${runs}/${encodeURIComponent(`${session}-${last.turn}`)}/cancel`, { method: "POST", body: {} });
+  } catch (error) {
+    if (!(error instanceof Refused && error.status === 409)) refuse(error); // it has just ended by itself
+  } finally {
+    stop.disabled = false;
+  }
 }
 
 function tell(text, isProblem = false) {
@@ -159,6 +168,7 @@ function tell(text, isProblem = false) {
 
 function busy(isBusy) {
   isWorking = isBusy;
+  stop.hidden = !isBusy || log.childElementCount === 0;
   page.setAttribute("aria-busy", String(isBusy));
   count();
 }
@@ -195,6 +205,7 @@ function newId() {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
+stop.addEventListener("click", cancel);
 composer.addEventListener("submit", (event) => {
   event.preventDefault();
   const message = input.value;

@@ -30,8 +30,8 @@ export function question(event, answer) {
   if (event.url) return elsewhere(event, asked);
   return form(
     { title: asked || `“${worded(event.tool)}” asks:`, about: asked ? "" : facts(event.about), fields, lock: answer },
-    button("Answer", "", () => ({ answer: { kind: "answer", value: given() } })),
-    button("Do not answer", "button-quiet", () => ({ answer: { kind: "refuse", reason: "the person does not want to answer" } }), true),
+    button("Answer", "", () => ({ answer: given() ?? null })),
+    button("Do not answer", "button-quiet", () => ({ refuse: "the person does not want to answer" }), true),
   );
 }
 
@@ -51,8 +51,8 @@ export function doubt(event, answer) {
   return form(
     { title: `Was “${worded(event.tool)}” done?`, about, fields: [], lock: answer },
     result,
-    button("That is so", "", () => ({ settle: { value: result.value.trim() || "it was done" } })),
-    button("Do it again", "button-quiet", () => ({ settle: { retry: true } })),
+    button("That is so", "", () => ({ result: result.value.trim() || "it was done" })),
+    button("Do it again", "button-quiet", () => ({ retry: true })),
   );
 }
 

@@ -114,6 +114,14 @@ export class Turn {
     if (![...this.forms.values()].some((each) => each.isConnected)) this.tell(null);
   }
 
+  /** Somebody has stopped the turn: what was written stays, and no worker has failed. */
+  stop() {
+    this.cards.forEach((card) => card.isOver || card.end("", "stopped"));
+    this.end();
+    this.tell("Stopped.");
+    this.say("Stopped.");
+  }
+
   /** The turn has ended; `failure` says why it could not be answered. */
   end(failure = null) {
     this.show();
@@ -176,7 +184,7 @@ class Card {
     this.isOver = true;
     this.wait(false);
     this.element.classList.replace("working", status === "failed" ? "failed" : "done");
-    this.word.textContent = status === "failed" ? "failed" : "done";
+    this.word.textContent = ["failed", "stopped"].includes(status) ? status : "done";
     if (milliseconds !== undefined) this.time.textContent = lasted(milliseconds);
     fill(this.response, response ?? "");
   }

@@ -4,7 +4,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stagepost._dataclasses import dataclass
 
@@ -12,6 +12,9 @@ from ._errors import UsageError
 from ._file_runs import FileRuns
 from ._options import KEY_VARIABLE, URL_VARIABLE
 from ._target import Target
+
+if TYPE_CHECKING:
+    from .._client._http import Service
 
 _PACKAGE: Final = "httpx2"
 
@@ -44,15 +47,26 @@ class Where:
         Raises:
             UsageError: What was given does not fit together.
         """
-        url = self.service
-        if url is None:
+        if self.service is None:
             yield FileRuns(self.file, self.app, self.by, hint)
             return
+        async with self.connected() as service:
+            from .._client._runs import ServiceRuns  # noqa: PLC0415  # only with an address
+
+            yield ServiceRuns(service)
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator["Service"]:
+        """The service.
+
+        Raises:
+            UsageError: What was given does not fit together, or there is no address.
+        """
         for option, value in (("--app", self.app), ("--by", self.by)):
             if value is not None:
                 raise UsageError(f"{option} goes with a file: a service has its own workflows, and names of its keys")
         try:
-            from .._client._runs import service_runs  # noqa: PLC0415  # only with an address
+            from .._client._runs import connected  # noqa: PLC0415  # only with an address
         except ModuleNotFoundError as error:
             if error.name != _PACKAGE:
                 raise
@@ -60,11 +74,11 @@ class Where:
 
             raise UsageError(f"--url needs {_PACKAGE}, which is not installed: {how_to_install('cli')}") from error
         try:
-            service = service_runs(url, self._key())
+            opening = connected(self.service or "", self._key())
         except ValueError as error:
             raise UsageError(str(error)) from error
-        async with service as runs:
-            yield runs
+        async with opening as service:
+            yield service
 
     @property
     def service(self) -> str | None:

@@ -47,6 +47,11 @@ class Service:
     async def post(self, model: type[M], path: str, body: Mapping[str, Any] | None = None) -> M:
         """Have something done.
 
+        Args:
+            model: What is answered.
+            path: Where it is done.
+            body: What is sent.
+
         Raises:
             ServiceRefused: It was refused.
             ServiceUnreachable: Nobody answers.
@@ -64,9 +69,15 @@ class Service:
 
     @asynccontextmanager
     async def events(
-        self, path: str, query: Query | None = None
+        self, path: str, query: Query | None = None, body: Mapping[str, Any] | None = None, key: str | None = None
     ) -> AsyncIterator[AsyncIterator[httpx2.ServerSentEvent]]:
         """Server-sent events.
+
+        Args:
+            path: Whose they are.
+            query: What stands after the question mark.
+            body: What is sent, if something is to be done that they tell of.
+            key: The header ``Idempotency-Key`` for that.
 
         Raises:
             ServiceRefused: They were refused.
@@ -74,7 +85,9 @@ class Service:
             httpx2.TransportError: The connection is cut, or nothing comes for a minute (while they are read).
         """
         address, params = f"{self.url}{path}", _given(query or {})
-        request = self._http.build_request("GET", address, params=params, timeout=_LONG)
+        headers = {"Accept": "text/event-stream", **({} if key is None else {"Idempotency-Key": key})}
+        method = "GET" if body is None else "POST"
+        request = self._http.build_request(method, address, params=params, json=body, headers=headers, timeout=_LONG)
         response = await self._sent(request, stream=True)
         try:
             if response.is_error:
@@ -112,6 +125,17 @@ def refusal(response: httpx2.Response) -> ServiceRefused:
     fields = "; ".join(f"{each.field}: {each.message}" if each.field else each.message for each in told.details)
     parts = [told.message, fields, told.hint or "", f"reference {told.reference}" if told.reference else ""]
     return ServiceRefused(told.type, ": ".join(part for part in parts if part), response.status_code)
+
+
+def raise_problem(event: httpx2.ServerSentEvent) -> None:
+    """See that an event of a stream is not the last one, which says that nobody can go on with the run.
+
+    Raises:
+        ServiceRefused: It is.
+    """
+    if event.event == "problem":
+        told = ErrorTold.model_validate_json(event.data).error
+        raise ServiceRefused(told.type, told.message, 200)
 
 
 def _given(query: Query) -> dict[str, Any]:

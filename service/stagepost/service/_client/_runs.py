@@ -13,7 +13,6 @@ from stagepost.checkpoint import CountBy, RunFilters, RunStatus, WaitKind
 from .._verbs._looking import is_over
 from .._wire._asked import ForkRun, NewRun, RetryItems
 from .._wire._done import Done
-from .._wire._errors import ErrorTold
 from .._wire._history import HistoryPage
 from .._wire._run import RunShown
 from .._wire._runs import RunCounts, RunPage
@@ -21,8 +20,8 @@ from .._wire._schedules import ScheduleList
 from .._wire._waits import WaitList
 from .._wire._watched import WatchEvent
 from .._wire._workflows import RunStarted
-from ._errors import ServiceRefused, ServiceUnreachable
-from ._http import Query, Service
+from ._errors import ServiceUnreachable
+from ._http import Query, Service, raise_problem
 
 Tell: TypeAlias = Callable[[WatchEvent], None]
 Named: TypeAlias = Callable[[str], None]
@@ -159,14 +158,12 @@ class ServiceRuns:
         query: Query = {"view": "watch", "settled": until_settled}
         async with self._service.events(f"{_run(run_id)}/events", query) as events:
             async for event in events:
-                if event.event == "problem":
-                    told = ErrorTold.model_validate_json(event.data).error
-                    raise ServiceRefused(told.type, told.message, 200)
+                raise_problem(event)
                 yield WatchEvent.model_validate_json(event.data)
 
 
-def service_runs(url: str, key: str | None) -> AbstractAsyncContextManager[ServiceRuns]:
-    """The runs of the service at an address.
+def connected(url: str, key: str | None) -> AbstractAsyncContextManager[Service]:
+    """The service at an address.
 
     Args:
         url: The address.
@@ -184,9 +181,9 @@ def service_runs(url: str, key: str | None) -> AbstractAsyncContextManager[Servi
 
 
 @asynccontextmanager
-async def _opened(service: Service) -> AsyncIterator[ServiceRuns]:
+async def _opened(service: Service) -> AsyncIterator[Service]:
     try:
-        yield ServiceRuns(service)
+        yield service
     finally:
         with anyio.CancelScope(shield=True):
             await service.close()

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from stagepost.checkpoint import WaitKind
+from stagepost.checkpoint import WaitKind, WaitNotFound
 
 from .._keys._caller import Caller
 from .._wire._done import Done
@@ -56,3 +56,24 @@ class Deciding(Base):
         with misuse():
             await self._runner.settle(run_id, key, value=value, retry=retry, place=place)
         return done("settled", run_id)
+
+    @verb
+    async def settle_wait(self, wait_id: str, *, value: JsonValue = None, retry: bool = False) -> Done:
+        """Say what became of an effect in doubt, by the id of the wait: whoever is shown it needs to know nothing else.
+
+        Raises:
+            WaitNotFound: No effect is in doubt there (any more).
+            CannotStore: The value shows a secret.
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+            RunLeftOpen: The run cannot go on.
+        """
+        run_id, _, place = wait_id.partition("/")
+        waits = await self._runner.waits(run_id, kind=WaitKind.EFFECT)
+        wait = next((each for each in waits if each.id == wait_id), None)
+        if wait is None:
+            raise WaitNotFound(
+                run_id, place, "no effect is in doubt there any more: somebody has settled it, or none was"
+            )
+        await self._runner.settle(wait.run_id, wait.name, value=value, retry=retry, place=wait.place)
+        return done("settled", wait_id)

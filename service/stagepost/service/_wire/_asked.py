@@ -67,6 +67,24 @@ class FollowUp(Asked):
     """What it can be found by; by default the labels of the other one."""
 
 
+class SayMessage(Asked):
+    """Something that is said in a conversation."""
+
+    agent: Name
+    """Name of the agent."""
+    request: JsonValue
+    """A text, or the fields of the agent's input."""
+
+
+class ConversationAsked(Asked):
+    """A conversation to show."""
+
+    agent: Name
+    """Name of the agent."""
+    limit: PageSize = 100
+    """At most so many texts, the last ones."""
+
+
 class RunsAsked(Asked):
     """Which runs are looked for: those of which all that is given holds."""
 
@@ -182,27 +200,45 @@ class EventsAsked(Asked):
 
 
 class AnswerWait(Asked):
-    """An answer to what a run waits for: exactly one of ``answer``, ``allow`` and ``deny``."""
+    """What is said to something that a run waits for.
+
+    Exactly one of ``answer``, ``refuse``, ``allow``, ``deny``, ``result`` and ``retry``.
+    """
 
     answer: JsonValue = None
     """The value."""
+    refuse: Text | None = None
+    """Why a question of an external tool or a server is not answered; the model is told."""
     allow: Literal[True] | None = None
     """An agent's call may be made."""
     arguments: dict[str, JsonValue] | None = None
     """With ``allow``: the arguments that the call is made with instead of its own."""
     deny: Text | None = None
     """Why an agent's call may not be made; the model is told."""
+    result: JsonValue = None
+    """Of an effect in doubt: it has happened, and this is what it returned. For an agent's call it is a text."""
+    retry: Literal[True] | None = None
+    """Of an effect in doubt: it has not happened, and is to happen now."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if ("answer" in self.model_fields_set) + (self.allow is not None) + (self.deny is not None) != 1:
-            raise ValueError("give exactly one of answer, allow and deny")
+        words = (self.refuse, self.allow, self.deny, self.retry)
+        values = {"answer", "result"} & self.model_fields_set  # which may be null
+        if len(values) + sum(word is not None for word in words) != 1:
+            raise ValueError("give exactly one of answer, refuse, allow, deny, result and retry")
         if self.arguments is not None and self.allow is None:
             raise ValueError("arguments go with allow only")
         return self
 
+    @property
+    def is_about_doubt(self) -> bool:
+        """Whether it says what became of an effect in doubt."""
+        return self.retry is not None or "result" in self.model_fields_set
+
     def value(self) -> Any:
-        """It as the run takes it."""
+        """An answer or a verdict as the run takes it."""
+        if self.refuse is not None:
+            return refusal(self.refuse)
         return self.answer if "answer" in self.model_fields_set else verdict(self.deny, self.arguments)
 
 
@@ -282,6 +318,15 @@ def verdict(deny: str | None, arguments: Mapping[str, JsonValue] | None = None) 
     if deny is not None:
         return {"kind": "deny", "reason": deny}
     return {"kind": "allow"} if arguments is None else {"kind": "allow", "arguments": dict(arguments)}
+
+
+def refusal(reason: str) -> dict[str, JsonValue]:
+    """What is said to a question that is not answered, as the run takes it.
+
+    Args:
+        reason: Why not.
+    """
+    return {"kind": "refuse", "reason": reason}
 
 
 def read_labels(given: Sequence[str]) -> dict[str, str]:

@@ -8,21 +8,22 @@ from stagepost.agents import (
     ApprovalAsked,
     Deny,
     DoubtRaised,
-    InvalidDecision,
     QuestionAsked,
     Refuse,
     StreamPart,
-    Tasks,
 )
-from stagepost.checkpoint import AlreadyAnswered, CannotStore, RunNotOpen, WaitNotFound
 
+from .._errors import name_of
 from .._styles import BAD, DIM, WAITS
 from .._values import compact
 from ._keyboard import Keyboard
 from ._showing import Transcript
+from ._talk import Talk
 
 _LONG = 1_000
 _YES = ("y", "yes")
+_LATE = frozenset({"AlreadyAnswered", "CallNotInDoubt", "RunNotOpen", "WaitNotFound"})  # by somebody else, or at last
+_MISFITS = frozenset({"CannotStore", "InvalidDecision"})
 
 
 class Nobody(Exception):
@@ -33,17 +34,15 @@ class Asking:
     """Asks whoever sits at the terminal.
 
     Args:
-        tasks: Takes the answers.
+        talk: Takes the answers.
         keys: Where they come from.
         transcript: Where the questions are shown.
-        by: Who answers.
     """
 
-    def __init__(self, tasks: Tasks, keys: Keyboard, transcript: Transcript, by: str | None) -> None:
-        self._tasks = tasks
+    def __init__(self, talk: Talk, keys: Keyboard, transcript: Transcript) -> None:
+        self._talk = talk
         self._keys = keys
         self._transcript = transcript
-        self._by = by
 
     async def about(self, part: StreamPart) -> None:
         """Ask, if a part is a question that is still open.
@@ -53,13 +52,15 @@ class Asking:
         """
         try:
             match part:
-                case ApprovalAsked() if part.approval_id in {each.id for each in await self._tasks.approvals()}:
+                case ApprovalAsked() if await self._talk.asks(part.approval_id):
                     await self._approve(part)
-                case QuestionAsked() if part.question_id in {each.id for each in await self._tasks.questions()}:
+                case QuestionAsked() if await self._talk.asks(part.question_id):
                     await self._question(part)
-                case DoubtRaised() if part.doubt_id in {each.id for each in await self._tasks.doubts()}:
+                case DoubtRaised() if await self._talk.asks(part.doubt_id):
                     await self._doubt(part)
-        except (AlreadyAnswered, RunNotOpen, WaitNotFound):  # by somebody else, or the time was up
+        except Exception as error:  # with a service its class is that of the client
+            if name_of(error) not in _LATE:
+                raise
             self._transcript.say("it was answered meanwhile", DIM)
 
     async def _approve(self, part: ApprovalAsked) -> None:
@@ -67,7 +68,7 @@ class Asking:
         said = await self._line("allow it? [y/N, or why not] ")
         is_yes = said.lower() in _YES
         reason = "" if said.lower() in ("", "n", "no") else said
-        await self._tasks.decide(part.approval_id, Allow() if is_yes else Deny(reason), by=self._by)
+        await self._talk.decide(part.approval_id, Allow() if is_yes else Deny(reason))
 
     async def _question(self, part: QuestionAsked) -> None:
         asked = part.message or compact(part.arguments, _LONG)
@@ -75,15 +76,17 @@ class Asking:
         if part.url is not None:
             self._transcript.say(f"  go to {part.url}", WAITS)
             await self._line("done? [Enter] ")
-            await self._tasks.answer(part.question_id, None, by=self._by)
+            await self._talk.answer(part.question_id, None)
             return
         self._transcript.say(f"  an answer is {compact(part.schema, _LONG)}", DIM)
         while True:
             said = await self._line("answer [or nothing to refuse] ")
             try:
                 given = _value(said, part.schema) if said else Refuse()
-                await self._tasks.answer(part.question_id, given, by=self._by)
-            except (CannotStore, InvalidDecision) as error:
+                await self._talk.answer(part.question_id, given)
+            except Exception as error:  # as above
+                if name_of(error) not in _MISFITS:
+                    raise
                 self._transcript.say(str(error), BAD)
             else:
                 return
@@ -93,10 +96,7 @@ class Asking:
             f"? a process has ended while {part.tool} was called: {compact(part.arguments, _LONG)}", WAITS
         )
         said = await self._line("what came of it? [or nothing to call it again] ")
-        if said:
-            await self._tasks.settle(part.doubt_id, said)
-        else:
-            await self._tasks.settle(part.doubt_id, retry=True)
+        await self._talk.settle(part.doubt_id, said or None)
 
     async def _line(self, prompt: str) -> str:
         said = await self._keys.line(prompt)

@@ -1,12 +1,10 @@
 """The parts of an answer's stream, as people read them while they come."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from stagepost.agents import (
     AgentStarted,
-    AssistantMessage,
-    ChatMessage,
     HandedOver,
     MessageSaid,
     StreamPart,
@@ -15,16 +13,15 @@ from stagepost.agents import (
     TokenArrived,
     ToolCalled,
     ToolReturned,
-    UserMessage,
 )
 
+from ..._wire._conversations import Said
 from ..._wire._terminal import ChatEvent
 from .._screen import Screen
 from .._styles import BAD, DIM, GOOD, WAITS, WORKS
 from .._texts import shortened
 
 _SHORT = 200
-_LAST = 10  # messages of an older conversation that are shown again
 
 
 class Transcript:
@@ -70,18 +67,22 @@ class Transcript:
         self._end_line()
         self._screen.line(text, style)
 
-    def before(self, messages: tuple[ChatMessage, ...]) -> None:
-        """Show the last messages of a conversation that goes on."""
-        spoken = [each for each in messages if isinstance(each, UserMessage | AssistantMessage) and each.text]
-        if self._screen.as_json or not spoken:
+    def before(self, said: Sequence[Said], number: int) -> None:
+        """Show the last texts of a conversation that goes on.
+
+        Args:
+            said: These.
+            number: How many there are before them.
+        """
+        if self._screen.as_json:
             return
-        if len(spoken) > _LAST:
-            self._screen.line(f"… {len(spoken) - _LAST} messages before", DIM)
-        for message in spoken[-_LAST:]:
-            if isinstance(message, UserMessage):
-                self._screen.line(f"> {message.text}", DIM)
+        if number:
+            self._screen.line(f"… {number} messages before", DIM)
+        for each in said:
+            if each.role == "user":
+                self._screen.line(f"> {each.text}", DIM)
             else:
-                self._screen.line(message.text)
+                self._screen.line(each.text)
 
     def _token(self, part: TokenArrived) -> None:
         if len(part.path) > 1:

@@ -9,7 +9,7 @@ import typer
 from ..._extras import loaded
 from .._acting import act
 from .._exits import Exit
-from .._options import AppOption, ByOption, DebugOption, FileOption, JsonOption
+from .._options import AppOption, ByOption, DebugOption, FileOption, JsonOption, KeyFileOption, UrlOption
 from ._keys import keys
 from ._runs import runs
 from ._schedules import schedules
@@ -81,11 +81,15 @@ def doctor(*, file: FileOption = None, json: JsonOption = False, debug: DebugOpt
 
 @main.command()
 def chat(
-    agent: Annotated[str, typer.Argument(metavar="MODULE:AGENT", show_default=False, help="The agent.")],
+    agent: Annotated[
+        str, typer.Argument(metavar="AGENT", show_default=False, help="MODULE:NAME, or with --url or --app its name.")
+    ],
     *,
     file: Annotated[
         Path | None, typer.Option("--file", "-f", metavar="FILE", help="Keep the conversation in this store's file.")
     ] = None,
+    url: UrlOption = None,
+    key_file: KeyFileOption = None,
     conversation: Annotated[str | None, typer.Option("--conversation", "-c", help="Go on with this one.")] = None,
     by: ByOption = None,
     app: AppOption = None,
@@ -94,8 +98,9 @@ def chat(
 ) -> None:
     """Talk to an agent; approvals and questions are asked here. Ctrl-D ends it."""
     from .._chat._chatting import Chat, chatted
+    from .._where import Where
 
-    act(partial(chatted, Chat(agent, file, app, conversation, by)), json=json, debug=debug)
+    act(partial(chatted, Chat(agent, Where(file, url, key_file, app, by), conversation)), json=json, debug=debug)
 
 
 @main.command()

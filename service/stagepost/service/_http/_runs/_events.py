@@ -20,7 +20,7 @@ from ..._wire._watched import WatchEvent
 from .._errors import told, unexpected
 from .._serving import asked, serving
 from .._streams import EventStream
-from ._operation import Call
+from ._operation import Begin, Call
 
 _EVENTS: Final = "text/event-stream"
 _PING: Final = 15.0  # seconds without an event after which a comment is sent
@@ -45,10 +45,10 @@ def wants_events(request: Request) -> bool:
     return _EVENTS in request.headers.get("accept", "")
 
 
-async def starts_stream(request: Request, call: Call) -> Response:
+async def starts_stream(request: Request, call: Call, begin: Begin) -> Response:
     """Start a run and send its stream from the first token on."""
     after = request.headers.get("last-event-id")
-    events = sse(await call.verbs.start_stream(call.caller, call.body, key=call.key, after=after), every=_PING)
+    events = sse(await begin(call, after), every=_PING)
     with ExitStack() as stack:  # whoever may have no more streams starts no run, which a retry would start again
         stack.enter_context(serving(request).streams.admitted(asked(request).who))
         first = await anext(events)  # by now the run is stored, or was refused

@@ -5,6 +5,8 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from stagepost._dataclasses import dataclass
+from stagepost.agents import TaskStream
+from stagepost.workflows import RunStream
 
 from ..._keys._caller import Caller
 from ..._verbs._verbs import Verbs
@@ -35,6 +37,9 @@ class Call:
 
 Act: TypeAlias = Callable[[Call], Awaitable[Output]]
 
+Begin: TypeAlias = Callable[[Call, str | None], Awaitable[TaskStream[Any] | RunStream]]
+"""Makes a stream that starts something when it is entered, and goes on after a cursor."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
@@ -52,6 +57,7 @@ class Operation:
         status: The status of the answer.
         takes_key: Whether it takes an ``Idempotency-Key``.
         streams: Whether it is answered with server-sent events: always, or if the client accepts them.
+        begin: Makes these, if they are sent only to a client that accepts them.
     """
 
     verb: str
@@ -65,3 +71,4 @@ class Operation:
     status: HTTPStatus = HTTPStatus.OK
     takes_key: bool = False
     streams: bool = False
+    begin: Begin | None = None

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
+from stagepost.agents import TaskStream
 from stagepost.checkpoint import WaitKind
+from stagepost.workflows import RunStream
 
 from ..._wire._asked import (
     AnswerWait,
+    ConversationAsked,
     CountsAsked,
     EventsAsked,
     FollowUp,
@@ -15,6 +18,7 @@ from ..._wire._asked import (
     HistoryAsked,
     RetryItems,
     RunsPageAsked,
+    SayMessage,
     SchedulesAsked,
     SendSignal,
     SettleEffect,
@@ -22,6 +26,7 @@ from ..._wire._asked import (
     TellTask,
     WaitsAsked,
 )
+from ..._wire._conversations import ConversationShown
 from ..._wire._done import Done
 from ..._wire._history import HistoryPage
 from ..._wire._run import RunShown
@@ -34,6 +39,10 @@ from ._operation import Call, Operation
 
 async def _start(call: Call) -> RunStarted:
     return await call.verbs.start(call.caller, call.body, key=call.key)
+
+
+async def _start_stream(call: Call, after: str | None) -> TaskStream[Any] | RunStream:
+    return await call.verbs.start_stream(call.caller, call.body, key=call.key, after=after)
 
 
 async def _list(call: Call) -> RunPage:
@@ -70,6 +79,10 @@ async def _waits(call: Call) -> WaitList:
 
 async def _answer(call: Call) -> Done:
     asked: AnswerWait = call.body
+    if asked.is_about_doubt:
+        return await call.verbs.settle_wait(
+            call.caller, call.path["wait_id"], value=asked.result, retry=bool(asked.retry)
+        )
     return await call.verbs.answer(call.caller, call.path["wait_id"], asked.value())
 
 
@@ -95,6 +108,20 @@ async def _follow_up(call: Call) -> RunStarted:
     return await call.verbs.follow_up(
         call.caller, call.path["run_id"], asked.request, new_id=asked.run_id, key=call.key, labels=asked.labels
     )
+
+
+async def _conversation(call: Call) -> ConversationShown:
+    asked: ConversationAsked = call.query
+    return await call.verbs.conversation(call.caller, call.path["conversation_id"], asked.agent, limit=asked.limit)
+
+
+async def _say(call: Call) -> RunStarted:
+    return await call.verbs.say(call.caller, call.path["conversation_id"], call.body, key=call.key)
+
+
+async def _say_stream(call: Call, after: str | None) -> TaskStream[Any]:
+    name = call.path["conversation_id"]
+    return await call.verbs.say_stream(call.caller, name, call.body, key=call.key, after=after)
 
 
 async def _cancel(call: Call) -> Done:
@@ -166,6 +193,7 @@ OPERATIONS: Final[Sequence[Operation]] = (
         status=_ACCEPTED,
         takes_key=True,
         streams=True,
+        begin=_start_stream,
     ),
     Operation("list", "GET", "/runs", "List runs, page by page.", RunPage, _list, query=RunsPageAsked),
     Operation("count", "GET", "/run-counts", "Count runs.", RunCounts, _count, query=CountsAsked),
@@ -244,7 +272,35 @@ OPERATIONS: Final[Sequence[Operation]] = (
     ),
     Operation("waits", "GET", "/waits", "List what runs wait for.", WaitList, _waits, query=WaitsAsked),
     Operation(
-        "answer", "POST", "/waits/{wait_id:path}", "Answer what a run waits for.", Done, _answer, body=AnswerWait
+        "answer",
+        "POST",
+        "/waits/{wait_id:path}",
+        "Answer, decide or settle what a run waits for.",
+        Done,
+        _answer,
+        body=AnswerWait,
+    ),
+    Operation(
+        "conversation",
+        "GET",
+        "/conversations/{conversation_id}",
+        "Show what was said in a conversation with an agent.",
+        ConversationShown,
+        _conversation,
+        query=ConversationAsked,
+    ),
+    Operation(
+        "say",
+        "POST",
+        "/conversations/{conversation_id}",
+        "Say something in a conversation with an agent, which begins or goes on with it.",
+        RunStarted,
+        _say,
+        body=SayMessage,
+        status=_ACCEPTED,
+        takes_key=True,
+        streams=True,
+        begin=_say_stream,
     ),
     Operation("schedules", "GET", "/schedules", "List schedules.", ScheduleList, _schedules, query=SchedulesAsked),
     Operation(

@@ -43,8 +43,8 @@ def _endpoint(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
 async def _answered(operation: Operation, request: Request) -> Response:
     who = caller(request, SCOPES[operation.verb])
     call = await _call(operation, request, who)
-    if operation.streams and wants_events(request):
-        return await starts_stream(request, call)
+    if operation.begin is not None and wants_events(request):
+        return await starts_stream(request, call, operation.begin)
     assert operation.act is not None  # noqa: S101  # `_endpoint` has seen to it
     found = await operation.act(call)
     return Response(found.model_dump_json(), operation.status, media_type=_JSON)

@@ -233,3 +233,81 @@ def test_a_watcher_comes_back_until_the_run_has_ended(command: Command, monkeypa
         result = command("runs", "watch", "r", "--url", url)
     assert (result.exit_code, cut.asked) == (0, 3)
     assert [line.split("  ", 1)[1] for line in result.stdout.splitlines()] == ["running", "→ draft", "completed"]
+
+
+class Talking:
+    """A service whose answer is cut in the middle, which is away for a moment, and then goes on."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def shown(self, _request: object) -> Any:
+        from starlette.responses import JSONResponse
+
+        return JSONResponse({"conversation_id": "talk", "agent": "clerk", "said": [], "before": 0, "open": None})
+
+    async def said(self, request: Any) -> Any:
+        from starlette.responses import StreamingResponse
+
+        self.asked.append(request.headers["idempotency-key"])
+
+        async def content() -> Any:
+            if len(self.asked) > 1:
+                yield _part("message", seq=0, cursor="c1", role="user", text="hello")
+                yield _token("one ", 0)
+                yield _token("two", 1)
+            raise RuntimeError("cut")
+
+        return StreamingResponse(content(), media_type="text/event-stream")
+
+    async def events(self, request: Any) -> Any:
+        from starlette.responses import JSONResponse, StreamingResponse
+
+        self.asked.append(request.query_params["after"])
+        if len(self.asked) == 3:
+            return JSONResponse({"error": {"type": "NotServing", "message": "it ends"}}, 503)
+
+        async def content() -> Any:
+            yield _token("one two three", 2)
+            yield _part("message", seq=1, cursor="c2", role="assistant", text="one two three")
+            yield _part("completed", cursor="c3", result="one two three")
+
+        return StreamingResponse(content(), media_type="text/event-stream")
+
+
+def _token(text: str, index: int) -> str:
+    return _part("token", token=text, index=index)
+
+
+def _part(kind: str, **given: object) -> str:
+    where = {"timestamp": "2026-11-23T18:00:00Z", "task_id": "talk-0", "path": ["clerk"]}
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **where, **given})}\n\n"
+
+
+def test_a_chat_comes_back_after_a_cut_and_says_and_hears_all_once(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    from stagepost.service._client import _talk
+
+    monkeypatch.setattr(_talk, "_PAUSE", 0)
+    talking = Talking()
+    routes = [
+        Route("/conversations/talk", talking.shown),
+        Route("/conversations/talk", talking.said, methods=["POST"]),
+        Route("/runs/talk-0/events", talking.events),
+    ]
+    made = lambda: served(Starlette(routes=routes))  # noqa: E731  # called by the portal
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(portal.call(made)) as url:
+        result = command("chat", "clerk", "--url", url, "-c", "talk", typed="hello\n")
+    assert (result.exit_code, result.stdout) == (0, "one two three\n")
+    assert "the service does not answer, trying again" in result.stderr
+    first, second, *after = talking.asked
+    assert (first == second, after) == (True, ["c1", "c1"])
+
+
+def test_an_agent_of_a_service_is_named_without_its_module(command: Command) -> None:
+    result = command("chat", "flows:clerk", "--url", "http://127.0.0.1:1", typed="hello\n")
+    assert (result.exit_code, "by their names" in result.stderr) == (2, True)

@@ -69,7 +69,7 @@ async def do(world: World, step: Call | Deed | Listen) -> None:
         reader = Reader(step)
         world.readers.append(reader)
         world.clients.start_soon(reader.run, world, name="program reader")
-    elif step.beside:
+    elif step.beside or step.kind == "watch":
         world.clients.start_soon(world.contained, step.kind, lambda: _deed(world, step), name=f"program {step.kind}")
     else:
         await world.contained(step.kind, lambda: _deed(world, step))
@@ -85,6 +85,8 @@ async def _deed(world: World, deed: Deed) -> None:
             await world.dismiss(deed.agent, drain=deed.kind == "dismiss")
         case "drain":
             await world.drain(deed.timeout)
+        case "watch":
+            await world.watch(deed.agent)
         case "later" | "every":
             await world.plan(deed.agent, often=deed.kind == "every")
         case _:

@@ -191,6 +191,12 @@ async def _listen(here: Here) -> None:
             await anext(stream, None)
 
 
+async def _watch(here: Here) -> None:
+    if here.task.target != here.agent:
+        with move_on_after(PAUSE):
+            await here.world.watch(here.task.target)
+
+
 async def _enrol(here: Here) -> None:
     here.world.enrol(here.task.target)
 
@@ -288,6 +294,7 @@ DEEDS: Final[dict[str, Deed]] = {
     "abandon": lambda here: _dismiss(here, drain=False),
     "drain": _drain,
     "enrol": _enrol,
+    "watch": _watch,
     "subscribe": _subscribe,
     "listen": _listen,
     "thread": _thread,

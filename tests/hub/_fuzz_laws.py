@@ -111,9 +111,14 @@ def in_order(world: "World") -> None:
         if world.program.kind_of(agent).concurrency > 1:
             continue
         seen: dict[tuple[str, int], list[Record]] = defaultdict(list)
+        begun = set[object]()
         for recipient, serial in world.starts:
             record = world.records[serial]
             direct = record.verb in MANY or record.target == agent
+            if serial in begun:  # it was forwarded to those who got it already
+                continue
+            if recipient == agent:
+                begun.add(serial)
             if recipient == agent and direct and record.sender is not None and record.verb not in ("forward", "plan"):
                 seen[record.sender, record.priority].append(record)
         for records in seen.values():

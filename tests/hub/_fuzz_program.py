@@ -32,7 +32,7 @@ CALLS = (
     "forward_same",
     "forward_twice",
 )
-RULES = ("dismiss", "abandon", "drain", "enrol", "subscribe", "listen", "thread")
+RULES = ("dismiss", "watch", "abandon", "drain", "enrol", "subscribe", "listen", "thread")
 PLANS = ("later", "every", "spawn", "spawn_raise", "spawn_dismiss", "spawn_drain")
 HOWS = (*ENDS, *RAISES, *RESISTS, *CANCELS, *LEAKS, *CALLS, *CALLS, *RULES, *PLANS)
 FORMS = ("function", "function", "plain", "message", "sync", "object", "class", "class", "hooks", "hooks", "factory")
@@ -209,6 +209,7 @@ _deeds = st.builds(
     kind=_some(
         *("pause", "pause", "turn", "dismiss", "abandon", "enrol", "enrol", "subscribe", "unsubscribe"),
         *("cancel", "cancel", "thread", "idle", "later", "every", "stop_timers", "describe"),
+        *("watch", "watch"),
     ),
     agent=_agents,
     timeout=st.sampled_from([0.0, 0.003, 0.02, 0.1]),

@@ -174,6 +174,17 @@ class World:
         if agent in self.hub.agents and self.generation[agent] == generation:
             self.surprise(f"unregister({drain=}) has returned and the agent is there")
 
+    async def watch(self, agent: str) -> None:
+        """Wait for the end of an agent; afterwards it is not there, or another one is under its id."""
+        generation, was_there = self.generation[agent], agent in self.hub.agents
+        ended = await self.hub.watch(agent)
+        if ended.reason == "absent" and was_there:
+            self.surprise("an agent was there and was told to be absent")
+        if ended.reason == "hub_stopped" and not self.may_stop:
+            self.surprise("a watch was told that the hub has stopped")
+        if ended.reason != "hub_stopped" and self.generation[agent] == generation and agent in self.hub.agents:
+            self.surprise(f"an agent was told to have ended ({ended.reason}) and is there")
+
     async def drain(self, timeout: float, *, inside: bool = False) -> None:
         """Drain the hub; afterwards only handlers run that are named as stuck, or drain."""
         self.stopping = True

@@ -63,6 +63,7 @@ from ._timers import Timer
 from ._topology import AgentDescription, TimerDescription, Topology
 from ._traceback import traceback_text
 from ._wake import Clock
+from ._watches import AgentEnded
 from .errors import (
     AgentNotFound,
     AgentNotStarted,
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentDescription",
+    "AgentEnded",
     "AgentMetrics",
     "AgentNotFound",
     "AgentNotStarted",

@@ -278,6 +278,34 @@ class ActingContext(AskingContext, Generic[HubT]):
         """
         return self._router.agenda.spawn(self._owner("spawn"), function, arguments, name)
 
+    def watch(self, agent: str) -> None:
+        """Let this agent be told when another one has ended for good: it gets an `AgentEnded`, as a one-way message.
+
+        It is told once, at once if there is no such agent, and not if it has left itself by then or the hub stops. A
+        restart is not an end; an agent that is restarted goes on watching. See also `Hub.watch`.
+
+        Args:
+            agent: The other agent's id.
+
+        Raises:
+            InvalidName: It is not a valid id.
+            InvalidArgument: It is this agent.
+            NoHandler: This agent has no handler for `AgentEnded`.
+            AgentStopped: This agent is leaving.
+            HubStopped: The hub drains or has stopped.
+            WrongThread: The hub was entered in another thread or event loop.
+        """
+        self._router.lookout.tell(agent, self._owner("watch"), self._origin())
+
+    def unwatch(self, agent: str) -> None:
+        """Undo `watch`; nothing happens if this agent does not watch that one.
+
+        Raises:
+            AgentStopped: This agent is leaving.
+            WrongThread: The hub was entered in another thread or event loop.
+        """
+        self._router.lookout.discard(agent, self._owner("unwatch").id)
+
     def _owner(self, call: str) -> Registration:
         self._router.check_here(call)
         return self._router.agenda.owner(self.agent, self.envelope.recipient)

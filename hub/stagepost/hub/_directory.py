@@ -18,6 +18,7 @@ from ._listener import Listener
 from ._metrics import AgentCounts, AgentMetrics, latency, merged, new_buckets
 from ._supervision import Supervision
 from ._topics import Topics
+from ._watches import Watches
 from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubStopped, InvalidName
 
 
@@ -113,9 +114,21 @@ class Directory:
         reachable: The agents that code outside handlers may send to: all or none, depending on the phase.
         topics: The subscriptions of agents and listeners.
         listeners: The listeners; they end with the hub.
+        watches: Who is to be told of the ends of agents, once somebody is.
     """
 
-    __slots__ = ("_emitter", "_hub", "_leaving", "_left", "agents", "listeners", "phase", "reachable", "topics")
+    __slots__ = (
+        "_emitter",
+        "_hub",
+        "_leaving",
+        "_left",
+        "agents",
+        "listeners",
+        "phase",
+        "reachable",
+        "topics",
+        "watches",
+    )
 
     def __init__(self, hub: str, emitter: Emitter) -> None:
         self._hub: Final = hub
@@ -127,6 +140,7 @@ class Directory:
         self.reachable: dict[str, Registration] = {}
         self.topics: Topics[Subscriber] = Topics()
         self.listeners: dict[Listener, None] = {}
+        self.watches: Watches | None = None
 
     def enter(self, phase: Phase) -> None:
         """Enter a phase."""
@@ -143,7 +157,7 @@ class Directory:
         agent = registration.id
         if self.phase in (Phase.DRAINING, Phase.CLOSED):
             raise HubStopped(agent, self._hub)
-        if agent in self.agents or agent in self._leaving:
+        if self.has(agent):
             raise DuplicateAgent(agent, self._hub)
         self.agents[agent] = registration
         if self._emitter.enabled:
@@ -161,6 +175,8 @@ class Directory:
         for _ in self.release(registration):
             pass
         self._leaving[agent] = registration
+        if self.watches is not None:
+            self.watches.leave(agent)
         return registration
 
     def subscribe(self, subscriber_id: str, subscriber: Subscriber, topic: str) -> None:
@@ -212,6 +228,8 @@ class Directory:
     def remove(self, agent: str) -> None:
         """Free the id of an agent that has left."""
         registration = self._leaving.pop(agent, None)
+        if registration is not None and self.watches is not None:
+            self.watches.end(agent)
         if registration is not None and registration.endpoint is not None:
             self._left = merged([self._left, registration.endpoint.tally.totals])
         if registration is not None and self._emitter.enabled:
@@ -257,6 +275,10 @@ class Directory:
                 (requester, endpoint.id) for endpoint in endpoints for requester in endpoint.tally.requesters
             ),
         }
+
+    def has(self, agent: str) -> bool:
+        """Whether an agent is there, or has not ended yet."""
+        return agent in self.agents or agent in self._leaving
 
     def endpoints(self) -> list[Endpoint]:
         """The endpoints of all agents, including those that are leaving."""

@@ -41,6 +41,7 @@ from ._time_slice import TimeSlice
 from ._topology import Topology, describe
 from ._wake import Clock, current_backend
 from ._warm import WARM_KEPT, Warm
+from ._watching import Watching
 from .errors import AgentStopped, DeliveryError, HubReentered
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ _GRACE: Final = 10.0
 _DEAD_LETTERS: Final = 100
 
 
-class Hub(Membership, Outbox, Asking, Listening, Planning, Starting):
+class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Starting):
     """Routes typed messages between agents in this process.
 
     Use it as an async context manager, once: it owns the tasks that handle messages, and none of them outlives it.
@@ -208,6 +209,8 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Starting):
     ) -> None:
         """Take a failed agent off the hub; not for callers of a hub, who have `unregister`."""
         self._emitter.emit(AgentTerminated(hub=self._name, agent=agent, error=class_name(type(failure))))
+        if self._directory.watches is not None:
+            self._directory.watches.note_failure(agent, failure)
         terminate(self._directory, self._engine, agent, refusal)
 
     async def _idle(self) -> None:

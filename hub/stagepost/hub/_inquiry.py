@@ -133,10 +133,9 @@ class Inquiry:
 
     async def _next(self) -> None:
         """Wait until one more has replied or failed."""
-        if not self._over:
-            self._waiter = self._engine.new_waiter()
-            await self._waiter
-            self._waiter = None
+        self._waiter = self._engine.new_waiter()
+        await self._waiter
+        self._waiter = None
 
     async def _read(self) -> None:
         """Take all that has come."""

@@ -16,6 +16,7 @@ from ._envelope import NO_TRAIL, STANDARD, Envelope, EnvelopeState, Terms, Trail
 from ._expect import Expected, matches
 from ._headers import NO_HEADERS, read_headers
 from ._limits import TIMEOUT, Duration, seconds
+from ._lookout import Lookout
 from ._message import MessageType, Priority
 from ._origin import OUTSIDE, Cause, Origin, origin_within
 from ._running import running
@@ -45,14 +46,16 @@ class Router:
 
     Attributes:
         agenda: What agents plan.
+        lookout: Who watches whom.
     """
 
-    __slots__ = ("_directory", "_engine", "agenda")
+    __slots__ = ("_directory", "_engine", "agenda", "lookout")
 
     def __init__(self, directory: Directory, engine: Engine) -> None:
         self._directory = directory
         self._engine = engine
         self.agenda = Agenda(directory, engine)
+        self.lookout = Lookout(directory, engine)
 
     @property
     def stamps(self) -> Stamps:

@@ -25,7 +25,7 @@ from .errors import AgentStopped, DeliveryError, HubStopped
 
 _PATIENCE: Final = 1.0
 _AT_ONCE: Final = 32  # agents that are stopped before other tasks run
-_MESSAGES_AT_ONCE: Final = 256  # messages of a failed agent that end in the same step
+_MESSAGES_AT_ONCE: Final = 256  # messages of a failed agent, or news of an end, in the same step
 
 Stage: TypeAlias = Literal["blocked", "queued", "running"]
 
@@ -115,10 +115,13 @@ def terminate(directory: Directory, engine: Engine | None, agent: str, refusal: 
     if endpoint is None or engine is None:
         return
     steps = endpoint.abort(refusal, DeadReason.RECIPIENT_GONE)
+    finish_soon(engine, steps, f"stagepost end of {agent}")
+
+
+def finish_soon(engine: Engine, steps: Iterator[object], name: str) -> None:
+    """Execute steps now, or the rest of them in a task if there are many."""
     if sum(1 for _ in islice(steps, _MESSAGES_AT_ONCE)) == _MESSAGES_AT_ONCE:
-        engine.spawn(
-            partial(engine.undisturbed, partial(finish, steps, engine.time_slice)), f"stagepost end of {agent}"
-        )
+        engine.spawn(partial(engine.undisturbed, partial(finish, steps, engine.time_slice)), name)
 
 
 async def drain(directory: Directory, engine: Engine, timeout: float) -> StopReport:
@@ -129,6 +132,7 @@ async def drain(directory: Directory, engine: Engine, timeout: float) -> StopRep
     """
     if directory.phase is Phase.RUNNING:
         directory.enter(Phase.DRAINING)
+        await _end_watches(directory, engine)
     callers, caller, bell = engine.callers, caller_on(engine), engine.account.bell
 
     def is_quiet() -> bool:
@@ -184,9 +188,16 @@ async def abort(directory: Directory, engine: Engine, spared: AbstractSet[Caller
     for listener in directory.listeners:
         listener.close()
     await finish(_end_all(tuple(engine.timers)), engine.time_slice)
+    await _end_watches(directory, engine)
     unfinished: dict[Stage, list[Unfinished]] = {"running": [], "queued": [], "blocked": []}
     await finish(_end_messages(directory.endpoints(), engine, spared, unfinished), engine.time_slice)
     return tuple(chain.from_iterable(unfinished.values()))
+
+
+async def _end_watches(directory: Directory, engine: Engine) -> None:
+    """Nobody waits for the end of an agent any more: the hub itself ends."""
+    if directory.watches is not None:
+        await finish(directory.watches.end_all(), engine.time_slice)
 
 
 def _end_all(timers: Sequence[Planned]) -> Iterator[None]:

@@ -143,6 +143,20 @@ async def test_a_refresh_that_is_refused_has_a_person_asked() -> None:
     assert sent == ["Bearer a1", f"{AS}/token", "a person has to authorize it"]
 
 
+async def test_tokens_are_used_that_another_process_has_got_by_the_same_refresh_token() -> None:
+    tokens = MemoryTokenStore()
+    given = {"access_token": "a1", "refresh_token": "r1"}
+    await keep_grant(tokens, ACCOUNT, Grant(tokens=given, known=KNOWN, granted_at=1.0))
+    request = httpx2.Request("POST", URL)
+    flow = code_auth(tokens).async_auth_flow(request)
+    await anext(flow)
+    refreshing = await flow.asend(httpx2.Response(401, request=request))
+    await keep_grant(tokens, ACCOUNT, Grant(tokens={"access_token": "a2"}, known=KNOWN, granted_at=2.0))
+    refused = httpx2.Response(400, json={"error": "invalid_grant"}, request=refreshing)
+    assert (await flow.asend(refused)).headers["Authorization"] == "Bearer a2"
+    await flow.aclose()
+
+
 async def test_tokens_that_another_process_has_got_are_used() -> None:
     tokens = MemoryTokenStore()
     await keep_grant(tokens, ACCOUNT, Grant(tokens={"access_token": "a1"}, known=KNOWN, granted_at=1.0))

@@ -497,7 +497,7 @@ async def test_parts_are_told_as_server_sent_events() -> None:
     async with tasks_of(talker("Hello.")) as tasks:
         events = [event async for event in sse(tasks.start_stream("talker", "go", task_id="t"))]
         parts = await told(tasks)
-    assert events[0] == b":\n\n"
+    assert events[0] == b":\n"
     ids = [line for event in events for line in event.decode().split("\n") if line.startswith("id: ")]
     assert ids == [f"id: {part.cursor}" for part in parts]
     first = sse_event(parts[0]).decode().split("\n")
@@ -513,7 +513,7 @@ async def test_a_comment_is_sent_while_nothing_is_told() -> None:
         events: list[bytes] = []
         async for event in sse(tasks.start_stream("writer", "go", task_id="t"), every=0.01):
             events.append(event)
-            if events[-2:] == [b":\n\n", b":\n\n"]:
+            if events[-2:] == [b":\n", b":\n"]:
                 model.may_go_on.set()
         assert events[-1].startswith(b"event: completed\n")
 

@@ -21,7 +21,7 @@ from tests.service.supervisor._shop import (
 )
 
 from stagepost.agents import FunctionModel, ModelRequest, ScriptedModel, Tasks, TaskStatus, ToolCall, call
-from stagepost.checkpoint import SqliteStore
+from stagepost.checkpoint import MemoryStore, SqliteStore
 from stagepost.service.supervisor import (
     ChatRequest,
     ChatSessions,
@@ -33,6 +33,7 @@ from stagepost.service.supervisor import (
     response_of,
 )
 from stagepost.service.supervisor._keeper import Keeper
+from stagepost.workflows import Runner, RunnerNotOpen
 
 SOON = TurnLimits(grace=0.02)
 
@@ -366,3 +367,19 @@ async def test_fifty_sessions_of_twenty_turns_at_once_do_not_mix(tmp_path: Path)
             async with anyio.create_task_group() as group:
                 for number in range(50):
                     group.start_soon(talk, number)
+
+
+async def test_two_detached_messages_of_one_moment_are_two() -> None:
+    async with opened(supervisor(), clock=lambda: 1_000.0) as sessions:
+        session = new_session()
+        await heard(sessions, "Miami?", session, detach=True)
+        assert text_of(await heard(sessions, "Oslo?", session, detach=True)) == "Miami? / Oslo?"
+
+
+async def test_sessions_that_cannot_begin_leave_no_task() -> None:
+    agent = supervisor()
+    runner = Runner(MemoryStore(), workflows=[agent])  # not entered
+    before = len(anyio.get_running_tasks())
+    with pytest.raises(RunnerNotOpen):
+        await ChatSessions(runner, agent, WORKERS).__aenter__()
+    assert len(anyio.get_running_tasks()) == before

@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING
 
+import anyio
 import httpx2
 from mcp.client.auth import OAuthFlowError
 from mcp.client.auth.utils import extract_field_from_www_auth
@@ -70,6 +71,8 @@ class CodeAuth(RenewingAuth):
             if not _wants_more(refused) and self.context.can_refresh_token():
                 response = yield await self._refresh_token()
                 await self._refreshed(response)
+                if self._token() is None:  # refused: another process may have used the refresh token before
+                    await self._load()
             if self._token() in (used, None):
                 challenge = ", ".join(refused.headers.get_list("WWW-Authenticate"))
                 raise AuthorizationNeeded(Refusal(status=refused.status_code, challenge=challenge))
@@ -83,8 +86,9 @@ class CodeAuth(RenewingAuth):
             tokens = plain(self.context.current_tokens)
             known = {} if self._grant is None else self._grant.known
             grant = Grant(tokens=tokens, known=known, granted_at=time.time())
-            await self._use(grant)
-            await keep_grant(self._auth.tokens, self._account, grant)
+            with anyio.CancelScope(shield=True):  # the old refresh token may be void by now
+                await self._use(grant)
+                await keep_grant(self._auth.tokens, self._account, grant)
 
     async def _load(self) -> None:
         found = await grant_for(self._auth.tokens, self._account)

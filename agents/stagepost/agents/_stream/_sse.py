@@ -12,7 +12,7 @@ from stagepost.workflows import RunPart, RunStream
 from ._part import StreamPart
 from ._stream import TaskStream
 
-_COMMENT: Final = b":\n\n"  # says only that the connection is alive
+_COMMENT: Final = b":\n"  # says only that the connection is alive; after an empty line some clients tell an event
 
 
 async def sse(stream: TaskStream[Any] | RunStream, *, every: Duration = 15.0) -> AsyncGenerator[bytes, None]:

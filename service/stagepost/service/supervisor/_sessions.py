@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Final, Self
+from uuid import uuid4
 from weakref import WeakValueDictionary
 
 import anyio
@@ -73,8 +74,6 @@ class ChatSessions:
         for hook in self._agent.hooks:
             if isinstance(hook, Guardrails):
                 hook.bind(self._runner)
-        await self._group.__aenter__()
-        self._group.start_soon(self._keeper.run)
         after: str | None = None
         while True:
             page = await self._runner.runs.list(workflow=self._agent.name, status=_OPEN, after=after)
@@ -84,7 +83,10 @@ class ChatSessions:
                     self._unread(info.run_id)
             after = page.next
             if after is None:
-                return self
+                break
+        await self._group.__aenter__()  # last, so that nothing is left open if the store fails
+        self._group.start_soon(self._keeper.run)
+        return self
 
     async def __aexit__(self, *_raised: object) -> None:
         """Leave turns as they are; the next process goes on with them."""
@@ -197,7 +199,7 @@ class ChatSessions:
     async def _started(self, request: ChatRequest, how: Resumption) -> AsyncIterator[TaskStream[Any]]:
         """A turn that begins with its stream, after the turns before it; or one that was begun with the key since."""
         session_id = request.session_id
-        key = how.key or (f"{_DETACHED}{self._runner.clock()}" if how.detach else None)
+        key = how.key or (f"{_DETACHED}{uuid4()}" if how.detach else None)
         talk = converse(self._runner, self._agent, id=session_id, idle=None, trace=session_id)
         lock = self._lock(session_id)
         await self._acquire(lock, session_id)

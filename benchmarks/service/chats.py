@@ -1,121 +1,79 @@
-"""Fifty chats at once over HTTP, against the agent alone: ``python -m benchmarks.service.chats [--rounds N]``."""
+"""Fifty chats at once over HTTP, against the least route: ``python -m benchmarks.service.chats [--write]``.
+
+The services are processes of their own, and so are the callers, who do as little as can be: that is this process. Each
+round measures every way in turn, the bare route first.
+"""
 
 import argparse
-import json
 import os
-import re
-import socket
-import subprocess
+import platform
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
-from statistics import quantiles
+from statistics import median, quantiles
 from tempfile import TemporaryDirectory
-from time import perf_counter, time
+from time import process_time
 from typing import Final, NamedTuple
+from uuid import uuid4
 
 import anyio
-import httpx
-from anyio.abc import ByteStream
-from benchmarks.service.served import TOKENS, agent
+from benchmarks.page import PAGE, write
+from benchmarks.service.calling import Answer, Process, asked, service
+from benchmarks.service.served import ASKS, TOKENS
 
-from stagepost.agents import Tasks, TokenArrived
-from stagepost.checkpoint import SqliteStore
-from stagepost.workflows import Runner
-
+BEGIN: Final = "<!-- benchmarks.service.chats writes from here -->"
+END: Final = "<!-- service.chats end here -->"
 _CHATS: Final = 50
-_END: Final = b"event: completed"
-_TOKEN: Final = re.compile(rb'"token":"([0-9.]+) "')
 
 
-class Answer(NamedTuple):
-    """What one caller has seen.
+class Way(NamedTuple):
+    """A way to ask the model.
 
     Attributes:
-        seconds: How long its answer took.
-        first: Seconds from the first token of the model until it was there.
+        name: What it is.
+        path: The route.
+        body: What it is asked.
+        served: Which service is asked.
+        wanted: What we want to reach.
     """
 
-    seconds: float
+    name: str
+    path: str
+    body: Callable[[], Mapping[str, str]]
+    served: str = "ours"
+    wanted: str = ""
+
+
+class Found(NamedTuple):
+    """What one way took in one round.
+
+    Attributes:
+        whole: Seconds within which 95 % of the answers were there.
+        first: Seconds within which 95 % had the first token after the model had made it.
+        spent: Seconds of the service's processor, per chat.
+        calling: Seconds of the callers' processor, per chat.
+    """
+
+    whole: float
     first: float
+    spent: float
+    calling: float
 
 
-async def bare(folder: Path) -> Sequence[Answer]:
-    """The agent in this process: as many tasks, streamed without HTTP."""
-    answers: list[Answer] = []
-
-    async def ask(tasks: Tasks, number: int) -> None:
-        start, first = perf_counter(), 0.0
-        async with tasks.start_stream("clock", f"chat {number}") as stream:
-            async for part in stream:
-                if isinstance(part, TokenArrived) and not first:
-                    first = time() - float(part.token)
-        answers.append(Answer(perf_counter() - start, first))
-
-    async with (
-        SqliteStore(folder / "bare.db") as store,
-        Runner(store, workflows=[agent()]) as runner,
-        anyio.create_task_group() as group,
-    ):
-        for number in range(_CHATS):
-            group.start_soon(ask, Tasks(runner), number)
-    return answers
+def _said(message: str) -> Callable[[], Mapping[str, str]]:
+    return lambda: {"message": message, "session_id": str(uuid4())}
 
 
-async def chats(url: str) -> Sequence[Answer]:
-    """As many callers of the service, with as little work as can be: on real machines each has its own."""
-    answers: list[Answer] = []
-    host, port = url.removeprefix("http://").split(":")
-
-    async def ask(stream: ByteStream, number: int) -> None:
-        body = json.dumps({"workflow": "clock", "request": f"chat {number}"})
-        head = f"POST /runs HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: text/event-stream\r\n"
-        start, first, heard = perf_counter(), 0.0, b""
-        await stream.send(f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-        while _END not in heard:
-            heard = heard[-len(_END) :] if first else heard
-            heard += await stream.receive()
-            if not first and (found := _TOKEN.search(heard)):
-                first = time() - float(found[1])
-        answers.append(Answer(perf_counter() - start, first))
-
-    async with AsyncExitStack() as stack:
-        opened = [await stack.enter_async_context(await anyio.connect_tcp(host, int(port))) for _ in range(_CHATS)]
-        async with anyio.create_task_group() as group:
-            for number, stream in enumerate(opened):
-                group.start_soon(ask, stream, number)
-    return answers
-
-
-def _processor(pid: int) -> float:
-    """Seconds of processor that a process has taken."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@asynccontextmanager
-async def service(folder: Path) -> AsyncIterator[tuple[str, int]]:
-    """The service as a process: its address, and its id."""
-    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
-        command = [
-            sys.executable,
-            "-m",
-            "benchmarks.service.served",
-            str(folder / "served.db"),
-            str(listening.fileno()),
-        ]
-        process = await anyio.open_process(
-            command, stdin=subprocess.DEVNULL, stdout=None, stderr=None, pass_fds=[listening.fileno()]
-        )
-        async with process:
-            try:
-                url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-                async with httpx.AsyncClient(timeout=60) as http:
-                    await http.get(f"{url}/workflows")
-                yield url, process.pid
-            finally:
-                process.kill()
+_WANTED: Final = "≤ 60 ms later, first token ≤ 30 ms"
+BARE: Final = Way("bare Starlette", "/", lambda: {"request": "chat"}, "bare")
+WAYS: Final = (
+    BARE,
+    Way("`POST /runs`, an agent", "/runs", lambda: {"workflow": "clock", "request": "chat"}, wanted=_WANTED),
+    Way("`POST /chat`, a supervisor", "/chat", _said("What time is it?"), wanted=_WANTED),
+    Way("`POST /chat`, its worker asked first", "/chat", _said(f"Ask your {ASKS}: what time is it?")),
+)
 
 
 def p95(values: Sequence[float]) -> float:
@@ -123,29 +81,80 @@ def p95(values: Sequence[float]) -> float:
     return quantiles(values, n=20)[-1]
 
 
-async def measure(rounds: int) -> None:
-    """Measure, and write a table."""
+async def measured(way: Way, process: Process, chats: int = _CHATS) -> Found:
+    """Ask in one way, as many times at once."""
+    spent, calling = process.cpu, process_time()
+    answers: Sequence[Answer] = await asked(process.port, way.path, [way.body() for _ in range(chats)])
+    return Found(
+        p95([each.seconds for each in answers]),
+        p95([each.first for each in answers]),
+        (process.cpu - spent) / chats,
+        (process_time() - calling) / chats,
+    )
+
+
+async def rounds_of(rounds: int, chats: int = _CHATS) -> Sequence[Mapping[Way, Found]]:
+    """Measure every way in each round; one more before, which warms up, does not count."""
     with TemporaryDirectory() as name:
-        folder = Path(name)
-        alone = [await bare(folder) for _ in range(rounds)]
-        async with service(folder) as (url, pid):
-            await chats(url)  # warms up
-            start = _processor(pid)
-            served = [await chats(url) for _ in range(rounds)]
-            spent = (_processor(pid) - start) / rounds / _CHATS
-    rows = []
-    for where, rounds_of in (("agent alone", alone), ("over HTTP", served)):
-        whole = min(p95([each.seconds for each in answers]) for answers in rounds_of)
-        first = min(p95([each.first for each in answers]) for answers in rounds_of)
-        rows.append((f"p95 of the answer of {_CHATS} chats at once, {where}", f"{whole * 1000:,.0f} ms"))
-        rows.append((f"p95 of the first token after the model's, {where}", f"{first * 1000:.1f} ms"))
-    rows.append((f"processor of the service for a chat of {TOKENS} tokens", f"{spent * 1000:.1f} ms"))
-    print("| what | measured |\n|---|--:|")  # it is what this is for
-    for row in rows:
-        print(f"| {row[0]} | {row[1]} |")  # as above
+        file = Path(name) / "served.db"
+        async with service("bare", file) as bare, service("ours", file) as ours:
+            of = {"bare": bare, "ours": ours}
+            found = [{way: await measured(way, of[way.served], chats) for way in WAYS} for _ in range(rounds + 1)]
+    return found[1:]
+
+
+def table(found: Sequence[Mapping[Way, Found]]) -> str:
+    """The table, by the medians of the rounds; what is later is later than the bare route in the same round."""
+    lines = []
+    for way in WAYS:
+        whole, first, spent, calling = (median(values) for values in zip(*(each[way] for each in found), strict=True))
+        lates = sorted(each[way].whole - each[BARE].whole for each in found)
+        ratio = median(each[way].spent / each[BARE].spent for each in found)
+        is_bare = way is BARE
+        cells = (
+            way.name,
+            f"{whole * 1e3:,.0f} ms",
+            "" if is_bare else f"{median(lates) * 1e3:,.0f} ms ({lates[0] * 1e3:,.0f} to {lates[-1] * 1e3:,.0f})",
+            f"{first * 1e3:,.1f} ms",
+            f"{spent * 1e3:.1f} ms",
+            f"{ratio:.2f} ×",
+            f"{calling * 1e3:.1f} ms",
+            way.wanted,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    head = (
+        f"| {_CHATS} chats at once | p95 | later than bare | p95 of the first token after the model's | "
+        "processor of the service, a chat | ÷ bare | of the callers, a chat | wanted |"
+    )
+    return "\n".join([head, "|---|--:|--:|--:|--:|--:|--:|--:|", *lines])
+
+
+def report(rounds: int) -> str:
+    """Measure everything, and return it as Markdown."""
+    before = os.getloadavg()[0]
+    made = table(anyio.run(rounds_of, rounds))
+    how = (
+        f"`python -m benchmarks.service.chats {' '.join(sys.argv[1:])}` on {datetime.now(UTC):%Y-%m-%d}: "
+        f"Python {platform.python_version()}, Starlette {version('starlette')}, uvicorn {version('uvicorn')}, "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores with a load of {before:.1f} before and "
+        f"{os.getloadavg()[0]:.1f} after, medians of {rounds} rounds, answers of {TOKENS} tokens."
+    )
+    return f"{how}\n\n{made}"
+
+
+def main() -> None:
+    """Read the options, measure, and say what came out."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.service.chats", description="Measure what serving adds to the answers of a model."
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="how many times each way is measured")
+    parser.add_argument("--write", action="store_true", help=f"put the table into docs/{PAGE.name}")
+    options = parser.parse_args()
+    text = report(options.rounds)
+    print(text)
+    if options.write:
+        write(text, BEGIN, END)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    anyio.run(measure, parser.parse_args().rounds)
+    main()

@@ -8,10 +8,11 @@ from benchmarks import imports, tracing
 from benchmarks.agents import report as agents
 from benchmarks.hub import report as hub
 from benchmarks.page import PAGE, write
+from benchmarks.service import chats
 from benchmarks.streams import report as streams
 from benchmarks.workflows import report as workflows
 
-REPORTS = [hub, workflows, agents, streams, imports, tracing]
+REPORTS = [hub, workflows, agents, streams, imports, tracing, chats]
 
 each_report = pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.__name__)
 

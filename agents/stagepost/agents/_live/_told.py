@@ -5,7 +5,6 @@ and `agent` is the last of them; after a handoff that is the agent that has the 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from stagepost._dataclasses import dataclass
 
@@ -67,7 +66,8 @@ class Piece:
         belongs = (more.kind, more.tool, more.call) == (self.kind, self.tool, self.call)
         if not belongs or more.number != self.number + self.pieces:
             return None
-        return replace(self, text=self.text + more.text, pieces=self.pieces + more.pieces)
+        text, pieces = self.text + more.text, self.pieces + more.pieces
+        return Piece(self.agent, self.path, self.turn, self.number, text, self.kind, self.tool, self.call, pieces)
 
 
 @dataclass(frozen=True, slots=True)

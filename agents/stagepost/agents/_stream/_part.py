@@ -1,7 +1,9 @@
 """What all parts of a stream have."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
@@ -73,11 +75,17 @@ class StreamPart:
     def to_dict(self) -> dict[str, Any]:
         """Its form for JSON: ``type``, what all parts have, and its own fields; `part_from_dict` reads it."""
         told: dict[str, Any] = {"type": self.type}
-        for field in fields(self):
-            told[field.name.rstrip("_")] = getattr(self, field.name)
+        for key, name in _names(type(self)):  # type: ignore[arg-type]  # a class is hashable
+            told[key] = getattr(self, name)
         told["timestamp"] = self.timestamp.isoformat()
         told["path"] = list(self.path)
         return told
+
+
+@cache
+def _names(kind: type[StreamPart]) -> Sequence[tuple[str, str]]:
+    """The keys of a type's form for JSON, and the fields that they are about."""
+    return tuple((field.name.rstrip("_"), field.name) for field in fields(kind))
 
 
 def _plain(text: str) -> str:

@@ -206,7 +206,7 @@ class Room:
         if last is None or grown is None:
             kept.append(_Kept(next(self._numbers), told))
         else:
-            kept[-1] = last._replace(told=told._replace(what=grown))
+            kept[-1] = _Kept(last.number, Told(told.run_id, told.place, grown))
 
 
 def _number(kept: _Kept) -> int:

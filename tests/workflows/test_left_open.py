@@ -468,9 +468,9 @@ async def test_whatever_is_raised_when_a_run_is_worked_on_and_is_no_failure_leav
 
 async def test_a_run_that_cannot_be_stored_for_its_names_ends_no_runner(store: Store) -> None:
     async with running(store, OTHER) as runner:
-        with pytest.raises(UnicodeEncodeError):
+        with pytest.raises(ValueError, match="key= has characters that are no Unicode"):
             await runner.start(OTHER, key="\ud800")
-        with pytest.raises(UnicodeEncodeError):
+        with pytest.raises(ValueError, match="trace= has characters that are no Unicode"):
             await runner.start(OTHER, trace="\ud800")
         await check_others(runner)
 

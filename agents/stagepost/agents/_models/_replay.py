@@ -122,7 +122,8 @@ class ReplayModel(Around):
         given = ((name, value) for name, value in asdict(request.settings).items() if name not in _SILENT)
         told = {name: value for name, value in given if value is not None and value != {}}
         settings = f"\n{to_json(told, fallback=repr).decode()}" if told else ""
-        left_out = {"on_token", "settings", "left_out", *(() if request.provider_tools else ("provider_tools",))}
+        tools = () if request.provider_tools else ("provider_tools",)
+        left_out = {"on_token", "settings", "left_out", "prompt", *tools}  # no model reads where a prompt is from
         said = f"{_REQUEST.dump_json(request, exclude=left_out).decode()}{settings}"
         return sha256(self._mask.known(said).encode()).hexdigest()
 

@@ -33,6 +33,7 @@ from stagepost.hub import (
     SendOn,
     UnexpectedReply,
     WrongThread,
+    handles,
 )
 from stagepost.hub.testing import Probe, VirtualClock, idle
 
@@ -394,3 +395,25 @@ async def test_nothing_is_kept_alive() -> None:
 
 async def sleep_for_ever(ping: Ping) -> None:
     await Flag().wait()
+
+
+async def test_a_hook_may_ask_many() -> None:
+    class Asks:
+        id = "asks"
+        got: Replies[object] | None = None
+
+        async def on_start(self, hub: Hub) -> None:
+            self.got = await hub.request_many("a", Ping(1))
+
+        @handles
+        async def take(self, _: Ping) -> None:
+            return
+
+    with fail_after(5):
+        async with Hub() as hub:
+            asks = Asks()
+            hub.register(asks)
+            hub.register("one", echo, topics="a")
+            await hub.request("asks", Ping())
+    assert asks.got is not None
+    assert asks.got.received == {"one": Pong(1)}

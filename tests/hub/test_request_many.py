@@ -417,3 +417,31 @@ async def test_a_hook_may_ask_many() -> None:
             await hub.request("asks", Ping())
     assert asks.got is not None
     assert asks.got.received == {"one": Pong(1)}
+
+
+async def ask_for_ever(hub: Hub) -> None:
+    while True:
+        await checkpoint()
+        await hub.request_many("nobody", Ping())
+
+
+async def test_a_handler_asks_by_the_hub_while_it_stops() -> None:
+    gate, found = Gate(), list[object]()
+    async with Hub() as hub:
+
+        async def asker(ping: Ping) -> None:
+            gate.entered.set()
+            await gate.opened.wait()
+            found.append(dict((await hub.request_many("a", ping, expect=int)).received))
+
+        hub.register("asker", asker)
+        hub.register(Probe("first", replies=[1]), topics="a")
+        with fail_after(10):
+            await hub.send("asker", Ping())
+            await gate.entered.wait()
+            async with create_task_group() as group:
+                group.start_soon(hub.drain)
+                with pytest.raises(HubStopped):
+                    await ask_for_ever(hub)
+                gate.opened.set()
+    assert found == [{"first": 1}]

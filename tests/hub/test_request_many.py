@@ -425,23 +425,35 @@ async def ask_for_ever(hub: Hub) -> None:
         await hub.request_many("nobody", Ping())
 
 
-async def test_a_handler_asks_by_the_hub_while_it_stops() -> None:
-    gate, found = Gate(), list[object]()
-    async with Hub() as hub:
+async def test_a_hook_asks_while_the_hub_drains() -> None:
+    gate, begun, go, asked, found = Gate(), Flag(), Flag(), Flag(), list[object]()
 
-        async def asker(ping: Ping) -> None:
-            gate.entered.set()
-            await gate.opened.wait()
-            found.append(dict((await hub.request_many("a", ping, expect=int)).received))
+    class Starting:
+        id = "starting"
 
-        hub.register("asker", asker)
-        hub.register(Probe("first", replies=[1]), topics="a")
-        with fail_after(10):
-            await hub.send("asker", Ping())
-            await gate.entered.wait()
-            async with create_task_group() as group:
-                group.start_soon(hub.drain)
-                with pytest.raises(HubStopped):
-                    await ask_for_ever(hub)
-                gate.opened.set()
+        async def on_start(self) -> None:
+            begun.set()
+            await go.wait()
+            found.append(dict((await hub.request_many("a", Ping(), expect=int)).received))
+            asked.set()
+
+        @handles
+        async def take(self, ping: Ping) -> None:
+            pass
+
+    with fail_after(10):
+        async with create_task_group() as group, Hub() as hub:
+            hub.register(gate)
+            hub.register(Starting())
+            hub.register(Probe("first", replies=[1]), topics="a")
+            await hub.send("gate", Ping())
+            await hub.send("starting", Ping())
+            await gate.entered.wait()  # what keeps the hub from being drained
+            await begun.wait()
+            group.start_soon(hub.drain)
+            with pytest.raises(HubStopped):
+                await ask_for_ever(hub)
+            go.set()
+            await asked.wait()
+            gate.opened.set()
     assert found == [{"first": 1}]

@@ -10,7 +10,7 @@ from tests.workflows._kills import MIDDLES, killed, lines, recovered
 from tests.workflows._specimens import NAMES, specimens
 from tests.workflows._waiting_specimens import WAITING, Outside, waiting_specimens
 
-from stagepost.checkpoint import AttemptOutcome, Keep, SqliteStore
+from stagepost.checkpoint import AttemptOutcome, Keep, RunStatus, SqliteStore
 from stagepost.workflows import AttemptEntry, HistoryEntry, RunEntry, RunHistory, read_history
 
 pytestmark = pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -100,7 +100,11 @@ async def test_after_sigkill_a_history_has_what_was_committed_and_what_was_inter
     found = await read(tmp_path, name)
     check(found)
     assert list(found.items[: len(left.items)]) == list(left.items)
-    (recovery,) = [entry for entry in found.items if isinstance(entry, RunEntry) and entry.what == "recovered"]
+    recoveries = [entry for entry in found.items if isinstance(entry, RunEntry) and entry.what == "recovered"]
+    if left.status is RunStatus.WAITING:  # on a slow machine it has parked before the signal came: nothing was cut off
+        assert not recoveries
+        return
+    (recovery,) = recoveries
     interrupted = [entry for entry in attempts(found.items) if entry.outcome is AttemptOutcome.INTERRUPTED]
     assert {(each.path, each.attempt, each.begun) for each in interrupted} == {
         (each.path, each.attempt, each.begun) for each in left.under_way

@@ -1,4 +1,4 @@
-"""An application behind a real server, in this process."""
+"""An application that a real server serves in this process."""
 
 import socket
 from collections.abc import AsyncIterator

@@ -105,7 +105,7 @@ def _is_deleted(connection: sqlite3.Connection, run_id: str) -> bool:
     rows = connection.execute(_DELETE, (run_id,)).fetchall()
     if not rows:
         return False
-    rows += connection.execute(_DELETE_BELOW, (f"{run_id}.", f"{run_id}/")).fetchall()  # the character behind the dot
+    rows += connection.execute(_DELETE_BELOW, (f"{run_id}.", f"{run_id}/")).fetchall()  # the character after the dot
     for (row,) in rows:
         leave_run(connection, row)
     index_errors(connection)

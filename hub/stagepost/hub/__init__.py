@@ -60,7 +60,7 @@ from ._sending import Outgoing, SendOn, Sends
 from ._stopping import StopReport, Unfinished
 from ._supervision import Restart, Supervision
 from ._timers import Timer
-from ._topology import AgentDescription, TimerDescription, Topology
+from ._topology import AgentDescription, GroupDescription, TimerDescription, Topology
 from ._traceback import traceback_text
 from ._wake import Clock
 from ._watches import AgentEnded
@@ -123,6 +123,7 @@ __all__ = [
     "Event",
     "FactError",
     "FileConfig",
+    "GroupDescription",
     "HandlerFailed",
     "Hub",
     "HubClosed",

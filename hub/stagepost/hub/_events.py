@@ -139,10 +139,12 @@ class SubscriptionAdded(HubEvent):
     Attributes:
         subscriber: Its id.
         topic: The pattern.
+        group: The group with which it shares the publications, if it does.
     """
 
     subscriber: str
     topic: str
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,10 +154,12 @@ class SubscriptionRemoved(HubEvent):
     Attributes:
         subscriber: The id of the agent or listener.
         topic: The pattern.
+        group: The group with which it shared the publications, if it did.
     """
 
     subscriber: str
     topic: str
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

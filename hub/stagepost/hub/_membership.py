@@ -10,12 +10,12 @@ from ._engine import Engine
 from ._handlers import HandlerReader
 from ._layers import name_of
 from ._limits import count
-from ._names import check_name
+from ._names import check_group, check_name
 from ._stopping import dismiss
 from ._supervision import Restart, Supervision, check_supervision
 from ._time_slice import TimeSlice
 from ._topics import check_pattern
-from .errors import InvalidHandler
+from .errors import InvalidArgument, InvalidHandler
 
 _OPTIONS_KEPT: Final = 256
 
@@ -52,6 +52,7 @@ class Membership:
         *,
         concurrency: int | None = 1,
         topics: str | Iterable[str] = (),
+        group: str | None = None,
         mailbox: int | None = 100,
         overflow: Overflow = "wait",
         supervision: Supervision = "resume",
@@ -73,6 +74,7 @@ class Membership:
             agent: The id, or an object or class with an ``id`` and marked methods.
             handler: The function, callable, object or class with marked methods; needed when `agent` is an id.
             topics: One or several topics to subscribe to; see `subscribe`.
+            group: The group in which it subscribes to them: one member of the group gets each publication.
             concurrency: How many messages it handles at once; None for any number. With 1, messages of one sender are
                 handled in the order sent.
             mailbox: How many messages may wait; None for any number.
@@ -84,7 +86,7 @@ class Membership:
             detach: Let handlers continue when the requester has given up, instead of cancelling them.
 
         Raises:
-            InvalidName: The id has other characters than letters, digits, ``_`` and ``-``, or more than 100.
+            InvalidName: The id or group has other characters than letters, digits, ``_`` and ``-``, or over 100.
             InvalidHandler: A handler cannot be used as it is; the error says how to change it.
             InvalidTopic: A topic does not follow the grammar.
             InvalidArgument: Another argument has the wrong type or value.
@@ -95,6 +97,8 @@ class Membership:
         self._check_here("register")
         agent_id, implementation = check_name("agent id", _id_of(agent)), _implementation(agent, handler)
         patterns = check_patterns(topics)
+        if check_group(group) is not None and not patterns:
+            raise InvalidArgument("group", group, "name the `topics` whose publications its members share, too")
         handlers, blueprint = self._reader.read(implementation)
         _check_restart(agent_id, implementation, supervision)
         options = Options(
@@ -104,12 +108,12 @@ class Membership:
             supervision=check_supervision(supervision),
             detach=check_flag("detach", detach),
         )
-        self._add(Registration(agent_id, handlers, self._shared_options(options), blueprint), patterns)
+        self._add(Registration(agent_id, handlers, self._shared_options(options), blueprint), patterns, group)
 
-    def _add(self, registration: Registration, patterns: Iterable[str]) -> None:
+    def _add(self, registration: Registration, patterns: Iterable[str], group: str | None) -> None:
         self._directory.add(registration)
         for pattern in patterns:
-            self._directory.subscribe(registration.id, registration, pattern)
+            self._directory.subscribe(registration.id, registration, pattern, group)
 
     async def unregister(self, agent: str, *, drain: bool = True) -> None:
         """Remove an agent. When this returns, none of its handlers runs any more, and its id is free.
@@ -131,22 +135,29 @@ class Membership:
             self._check_here("unregister")
             await dismiss(self._directory, self._engine, agent, drain=drain, grace=self._grace)
 
-    def subscribe(self, agent: str, topic: str) -> None:
+    def subscribe(self, agent: str, topic: str, *, group: str | None = None) -> None:
         """Subscribe an agent to a topic, from now on; subscribing twice has no effect.
+
+        Of all subscribers to one pattern that name the same group, one gets each publication: one that has room and
+        makes it wait least, in turns. If none has room, the overflow policy of one of them applies. The sender is never
+        chosen, nor who gets the publication through another subscription. To subscribe in another group, or in none,
+        ends the subscription in this one.
 
         Args:
             agent: Its id.
             topic: Words separated by dots. ``*`` stands for any one word, a final ``>`` for one or more:
                 ``orders.*.paid``, ``orders.>``.
+            group: The group, 1 to 100 of the characters ``A-Z a-z 0-9 _ -``.
 
         Raises:
             InvalidTopic: The topic does not follow the grammar.
+            InvalidName: The group's name has characters that are not allowed.
             AgentNotFound: There is none with this id.
             AgentStopped: It is being unregistered.
             WrongThread: The hub was entered in another thread or event loop.
         """
         self._check_here("subscribe")
-        self._directory.subscribe(agent, self._directory.member(agent), check_pattern(topic))
+        self._directory.subscribe(agent, self._directory.member(agent), check_pattern(topic), check_group(group))
 
     def unsubscribe(self, agent: str, topic: str) -> None:
         """End a subscription; nothing happens if there is none.

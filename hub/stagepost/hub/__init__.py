@@ -8,6 +8,7 @@ cancelled or dead.
 
 from typing import TYPE_CHECKING
 
+from ._bridge import Bridge, Carried
 from ._containment import describe_error, failure_of, is_fatal, leaves_of
 from ._dead_letters import DeadLetter
 from ._emitter import Emitter
@@ -110,7 +111,9 @@ __all__ = [
     "AgentTerminated",
     "AgentUnregistered",
     "AlreadyForwarded",
+    "Bridge",
     "CancelCounter",
+    "Carried",
     "Clock",
     "Context",
     "DeadLetter",

@@ -17,6 +17,7 @@ from ._groups import BEST, Groups, Standing
 from ._handlers import Handlers
 from ._listener import Listener
 from ._metrics import AgentCounts, AgentMetrics, latency, merged, new_buckets
+from ._relays import Relays
 from ._supervision import Supervision
 from ._topics import Topics
 from ._watches import Watches
@@ -45,6 +46,7 @@ class Options:
         overflow: What its full mailbox does with one more message.
         supervision: What happens when it fails.
         detach: Whether its handlers continue when the requester no longer waits.
+        relays: Whether it belongs to a bridge: it gets no broadcasts, and `request_many` does not ask it.
     """
 
     concurrency: float
@@ -52,6 +54,7 @@ class Options:
     overflow: Overflow
     supervision: Supervision
     detach: bool
+    relays: bool = False
 
 
 class Registration:
@@ -121,6 +124,7 @@ class Directory:
         groups: The groups of subscribers, once there was one.
         listeners: The listeners; they end with the hub.
         watches: Who is to be told of the ends of agents, once somebody is.
+        relays: What the bridges of the hub share, once there was one.
     """
 
     __slots__ = (
@@ -133,6 +137,7 @@ class Directory:
         "listeners",
         "phase",
         "reachable",
+        "relays",
         "topics",
         "watches",
     )
@@ -149,11 +154,14 @@ class Directory:
         self.groups: Groups[Subscriber] | None = None
         self.listeners: dict[Listener, None] = {}
         self.watches: Watches | None = None
+        self.relays: Relays | None = None
 
     def enter(self, phase: Phase) -> None:
         """Enter a phase."""
         self.phase = phase
         self.reachable = self.agents if phase is Phase.RUNNING else {}
+        if self.relays is not None and phase is not Phase.RUNNING:
+            self.relays.end()
 
     def add(self, registration: Registration) -> None:
         """Register an agent.

@@ -19,6 +19,7 @@ class DeadReason(StrEnum):
     RECIPIENT_GONE = "recipient gone"
     HUB_STOPPED = "hub stopped"
     LATE_REPLY = "late reply"
+    TOO_MANY_HOPS = "too many hops"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

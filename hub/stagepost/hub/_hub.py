@@ -29,10 +29,12 @@ from ._metrics import HubMetrics
 from ._middleware import Middleware, Onion
 from ._names import check_name
 from ._observer import Observer
+from ._origin import Place
 from ._outbox import Outbox
 from ._planning import Planning
 from ._portal import Portal
 from ._publisher import Publisher
+from ._relays import Relays
 from ._router import Router
 from ._sending import sending_layers
 from ._starting import Owner, Starting
@@ -197,6 +199,18 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Starting):
     def crossings(self) -> Crossings | None:
         """The calls from other threads, once the hub was entered; not for callers of a hub."""
         return None if self._engine is None else self._engine.crossings
+
+    def relays(self) -> Relays:
+        """What the bridges of this hub share; not for callers of a hub."""
+        relays = self._directory.relays
+        if relays is None:
+            relays = self._directory.relays = Relays()
+        return relays
+
+    def place(self) -> Place:
+        """The clock and the message ids of the hub, once it was entered; not for callers of a hub."""
+        assert self._engine is not None  # noqa: S101 - who asks has one of its messages
+        return self._engine
 
     def new_context(self, envelope: Envelope) -> "Context":
         """Make what a handler gets as its context; not for callers of a hub."""

@@ -1,10 +1,13 @@
 """Registering, unregistering and subscribing agents."""
 
+import math
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 from typing import Final, Protocol, get_args
 
 from ._arguments import check_choice, check_flag, check_patterns
-from ._directory import Directory, Options, Registration
+from ._directory import Directory, Options, Phase, Registration
 from ._endpoint import Overflow
 from ._engine import Engine
 from ._handlers import HandlerReader
@@ -173,6 +176,23 @@ class Membership:
         """
         self._check_here("unsubscribe")
         self._directory.unsubscribe(agent, self._directory.member(agent), topic)
+
+    def mark_relay(self, agent: str) -> None:
+        """Note that an agent belongs to a bridge; not for callers of a hub."""
+        registration = self._directory.member(agent)
+        registration.options = self._shared_options(replace(registration.options, relays=True))
+
+    def retire(self, agent: str) -> None:
+        """Remove an agent without waiting: first it handles what it has, however long; not for callers of a hub."""
+        engine, registration = self._engine, self._directory.agents.get(agent)
+        if registration is None:
+            return
+        if engine is None or registration.endpoint is None:
+            self._directory.take_out(agent)
+            self._directory.remove(agent)
+        elif self._directory.phase is Phase.RUNNING:
+            leave = partial(dismiss, self._directory, engine, agent, drain=True, grace=math.inf)
+            engine.spawn(partial(engine.undisturbed, leave), f"stagepost end of {agent}")
 
     def _check_here(self, call: str) -> None:
         if self._engine is not None:

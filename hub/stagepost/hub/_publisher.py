@@ -55,7 +55,7 @@ class Publisher:
         except HubStopped as error:
             self._router.note_refusal(error, "*", payload, publication.type, origin, topic=topic)
             raise
-        recipients = self._directory.agents.values() if topic is None else self._directory.topics.match(topic)
+        recipients = self._everybody() if topic is None else self._directory.topics.match(topic)
         if topic is None or self._directory.groups is None:
             await self._deliver(publication, tuple(recipients))
         else:
@@ -105,9 +105,18 @@ class Publisher:
         )
         return await inquiry.ask(agents)
 
+    def _everybody(self) -> Iterable[Registration]:
+        """All agents but those of bridges, which stand for agents of other hubs."""
+        agents = self._directory.agents.values()
+        return agents if self._directory.relays is None else [agent for agent in agents if not agent.options.relays]
+
     def _answering(self, topic: str, payload: type[Any], sender: str | None) -> Iterable[str]:
         """The agents to ask: all that subscribe alone, and one of each group, chosen when it is asked."""
-        alone = [one for one in self._directory.topics.match(topic) if isinstance(one, Registration)]
+        alone = [
+            one
+            for one in self._directory.topics.match(topic)
+            if isinstance(one, Registration) and not one.options.relays
+        ]
         groups = () if self._directory.groups is None else self._directory.groups.match(topic)
         agents = [agent.id for agent in alone if agent.id != sender]
         return chain(agents, _one_of_each(groups, payload, sender, set(alone))) if groups else agents

@@ -18,7 +18,7 @@ from ._headers import NO_HEADERS, read_headers
 from ._limits import TIMEOUT, Duration, seconds
 from ._lookout import Lookout
 from ._message import MessageType, Priority
-from ._origin import OUTSIDE, Cause, Origin, origin_within
+from ._origin import OUTSIDE, Carriage, Cause, Origin, origin_across, origin_within
 from ._running import running
 from ._sending import SendingLayers
 from ._stamps import Stamps
@@ -85,6 +85,8 @@ class Router:
         sender = None if sender is None else check_text("sender", sender)
         trace = None if trace is None else check_text("trace", trace)
         envelope = running()
+        if isinstance(cause, Carriage):
+            return origin_across(cause.envelope, sender, cause.place, self._engine, asks=asks)
         if envelope is None or envelope.worker is None or envelope.worker.engine is not self._engine:
             origin = OUTSIDE if sender is None else Origin(sender)
         else:

@@ -36,7 +36,7 @@ from ._portal import Portal
 from ._publisher import Publisher
 from ._relays import Relays
 from ._router import Router
-from ._sending import sending_layers
+from ._sending import SendingLayers, Sends
 from ._starting import Owner, Starting
 from ._stopping import StopReport, abort, drain, end_tasks, terminate
 from ._time_slice import TimeSlice
@@ -66,7 +66,7 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Starting):
         name: The hub's name in events, errors and logs.
         observer: Gets an event for everything that happens.
         middleware: Functions around the handling of every message, the first one outermost; see `Middleware`. One that
-            has a method `sending` is also around everything that is sent; see `Sends`.
+            has a method `sending` is, also or only, around everything that is sent; see `Sends`.
         grace: How long leaving may take to finish queued messages; None for no limit.
         dead_letters: How many dead letters are kept, 0 for none.
         resting: How many agents keep an idle task between their messages; None for all. Beyond it, those that have
@@ -85,7 +85,7 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Starting):
         name: str = "hub",
         *,
         observer: Observer | None = None,
-        middleware: Sequence[Middleware["Context"]] = (),
+        middleware: Sequence[Middleware["Context"] | Sends] = (),
         grace: Duration | None = _GRACE,
         dead_letters: int = _DEAD_LETTERS,
         resting: int | None = WARM_KEPT,
@@ -98,9 +98,9 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Starting):
         self._masks = Masks()
         self._emitter = Emitter(observer, mask=self._masks)
         self._directory = Directory(self._name, self._emitter)
-        layers = check_middleware(middleware)
-        self._middleware = (*layers, check_payload) if check_flag("check_payloads", check_payloads) else layers
-        self._sending = sending_layers(self._name, layers)
+        handling, sending = check_middleware(middleware)
+        self._middleware = (*handling, check_payload) if check_flag("check_payloads", check_payloads) else handling
+        self._sending = SendingLayers(self._name, sending) if sending else None
         self._envelopes = CheckedEnvelope if check_payloads else Envelope
         self._dead_letters = check_number("dead_letters", dead_letters)
         self._resting = count("resting", resting)

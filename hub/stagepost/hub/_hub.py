@@ -21,7 +21,7 @@ from ._emitter import Emitter
 from ._engine import Engine
 from ._envelope import Envelope
 from ._events import AgentTerminated, HubClosed, HubOpened
-from ._limits import Duration, count, seconds
+from ._limits import MAILBOX, TIMEOUT, Duration, count, seconds
 from ._listening import Listening
 from ._masks import Masks
 from ._membership import Membership
@@ -68,6 +68,9 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Starting):
         middleware: Functions around the handling of every message, the first one outermost; see `Middleware`. One that
             has a method `sending` is, also or only, around everything that is sent; see `Sends`.
         grace: How long leaving may take to finish queued messages; None for no limit.
+        mailbox: How many messages may wait for an agent that is registered without a `mailbox` of its own; None for any
+            number.
+        timeout: How long senders and requesters wait that give no timeout; None for no limit.
         dead_letters: How many dead letters are kept, 0 for none.
         resting: How many agents keep an idle task between their messages; None for all. Beyond it, those that have
             rested longest give theirs up: that saves most of the memory of an agent, and makes its next message some
@@ -87,6 +90,8 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Starting):
         observer: Observer | None = None,
         middleware: Sequence[Middleware["Context"] | Sends] = (),
         grace: Duration | None = _GRACE,
+        mailbox: int | None = MAILBOX,
+        timeout: Duration | None = TIMEOUT,
         dead_letters: int = _DEAD_LETTERS,
         resting: int | None = WARM_KEPT,
         check_payloads: bool = False,
@@ -102,6 +107,8 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Starting):
         self._middleware = (*handling, check_payload) if check_flag("check_payloads", check_payloads) else handling
         self._sending = SendingLayers(self._name, sending) if sending else None
         self._envelopes = CheckedEnvelope if check_payloads else Envelope
+        self._mailbox = count("mailbox", mailbox)
+        self._timeout = seconds(timeout, "timeout")
         self._dead_letters = check_number("dead_letters", dead_letters)
         self._resting = count("resting", resting)
         self._clock = None if clock is None else check_clock(clock)
@@ -129,6 +136,8 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Starting):
             config.name,
             observer=(registry or Registry()).observer(*config.observers),
             grace=config.grace,
+            mailbox=config.mailbox,
+            timeout=config.timeout,
             dead_letters=config.dead_letters,
             resting=config.resting,
             check_payloads=config.check_payloads,
@@ -244,6 +253,7 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Starting):
             tasks,
             backend if self._clock is None else contained_clock(backend, self._clock),
             dead_letters=self._dead_letters,
+            patience=self._timeout,
             mask=self._masks,
             onion=Onion(self._middleware) if self._middleware else None,
             sending=self._sending,

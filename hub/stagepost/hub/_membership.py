@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Final, Protocol, get_args
+from typing import Final, Literal, Protocol, get_args
 
 from ._arguments import check_choice, check_flag, check_patterns
 from ._directory import Directory, Options, Phase, Registration
@@ -37,6 +37,7 @@ class Membership:
     _directory: Directory
     _engine: Engine | None
     _grace: float
+    _mailbox: float
     _time_slice: TimeSlice
 
     def __init__(self) -> None:
@@ -56,7 +57,7 @@ class Membership:
         concurrency: int | None = 1,
         topics: str | Iterable[str] = (),
         group: str | None = None,
-        mailbox: int | None = 100,
+        mailbox: int | Literal["default"] | None = "default",
         overflow: Overflow = "wait",
         supervision: Supervision = "resume",
         detach: bool = False,
@@ -80,7 +81,7 @@ class Membership:
             group: The group in which it subscribes to them: one member of the group gets each publication.
             concurrency: How many messages it handles at once; None for any number. With 1, messages of one sender are
                 handled in the order sent.
-            mailbox: How many messages may wait; None for any number.
+            mailbox: How many messages may wait; None for any number, and by default what the hub says: 100.
             overflow: What a full mailbox does: let senders ``"wait"`` for room up to their timeout, ``"reject"`` the
                 message at once, or ``"drop_oldest"``, which drops the oldest of the least urgent messages for it.
             supervision: What happens when a handler fails: ``"resume"`` continues with the next message, ``"stop"``
@@ -106,7 +107,7 @@ class Membership:
         _check_restart(agent_id, implementation, supervision)
         options = Options(
             concurrency=count("concurrency", concurrency),
-            mailbox=count("mailbox", mailbox),
+            mailbox=self._mailbox if mailbox == "default" else count("mailbox", mailbox),
             overflow=check_choice("overflow", overflow, get_args(Overflow)),
             supervision=check_supervision(supervision),
             detach=check_flag("detach", detach),

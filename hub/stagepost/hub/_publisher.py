@@ -13,7 +13,7 @@ from ._envelope import Envelope, Terms
 from ._expect import expected
 from ._groups import Group
 from ._inquiry import Inquiry
-from ._limits import Duration, count, seconds
+from ._limits import TIMEOUT, Duration, count, seconds
 from ._message import MessageType
 from ._origin import Origin
 from ._publication import Publication
@@ -82,7 +82,8 @@ class Publisher:
     ) -> Replies[Any]:
         """Send a request to the agents that subscribe to the topic in `terms`, and wait for their replies."""
         engine, topic = self._engine, terms.topic or "*"
-        wanted, least, patience = expected(expect), count("enough", enough), seconds(timeout, "timeout")
+        wanted, least = expected(expect), count("enough", enough)
+        patience = engine.patience if timeout is TIMEOUT else seconds(timeout, "timeout")
         engine.check_here("request_many")
         if not origin.inside and self._router.is_inside():
             origin = origin._replace(inside=True)

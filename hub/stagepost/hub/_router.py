@@ -34,7 +34,6 @@ from .errors import (
     WrongThread,
 )
 
-_FORWARD_PATIENCE: Final = 30.0
 _NORMAL: Final = Priority.NORMAL
 _NOWHERE: Final = (OUTSIDE.sender, OUTSIDE.trail)
 _REQUEST: Final = MessageType.REQUEST
@@ -129,7 +128,10 @@ class Router:
                 )
             if ttl is not None:
                 envelope.deadline = envelope.sent + ttl
-            rest = None if endpoint.accept(envelope) else endpoint.line_up(envelope, timeout)
+            if endpoint.accept(envelope):
+                rest = None
+            else:
+                rest = endpoint.line_up(envelope, engine.patience if timeout is TIMEOUT else timeout)
         except HubError as error:
             self.note_refusal(error, recipient, payload, _NOTIFICATION, origin)
             raise
@@ -153,7 +155,7 @@ class Router:
             The envelope, and what the sender has to await until its `reply_to` is there. If that fails, the sender has
             to `give_up` the envelope.
         """
-        patience = TIMEOUT if timeout is TIMEOUT else seconds(timeout, "timeout")
+        patience = self._engine.patience if timeout is TIMEOUT else seconds(timeout, "timeout")
         try:
             envelope, endpoint = self._address(recipient, payload, _REQUEST, origin, terms)
             sent = envelope.sent
@@ -193,7 +195,7 @@ class Router:
                 return None
             if envelope.type is not _REQUEST:
                 successor.deadline = envelope.deadline
-            rest = None if endpoint.accept(successor) else endpoint.line_up(successor, _FORWARD_PATIENCE)
+            rest = None if endpoint.accept(successor) else endpoint.line_up(successor, self._engine.patience)
         except HubError as error:
             self.note_refusal(error, recipient, payload, type_, origin)
             raise

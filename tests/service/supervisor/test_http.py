@@ -191,6 +191,32 @@ async def test_a_new_message_with_an_old_event_id_is_not_lost() -> None:
     assert (refused.status_code, refused.json()["error"]["type"]) == (400, "InvalidEventId")
 
 
+async def test_the_document_describes_the_routes_of_a_supervisor() -> None:
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it has no stubs
+    from openapi_spec_validator import validate
+
+    def check(path: str, method: str, answer: httpx.Response) -> None:
+        described = document["paths"][path][method]["responses"][str(answer.status_code)]
+        schema = described["content"]["application/json"]["schema"]
+        Draft202012Validator({**schema, "components": document["components"]}).validate(answer.json())
+
+    async with serving(supervisor(both())) as client:
+        document = (await client.get("/openapi.json")).json()
+        validate(document)
+        body = {"message": "one", "session_id": new_session()}
+        check("/chat/complete", "post", await client.post("/chat/complete", json=body))
+        check("/chat/complete", "post", await client.post("/chat/complete?detach=perhaps", json=body))
+        check("/chat/{session_id}", "get", await client.get(f"/chat/{body['session_id']}"))
+        check("/chat/{session_id}", "get", await client.get("/chat/nobody"))
+        found = {path: list(methods) for path, methods in document["paths"].items() if path.startswith("/chat")}
+        assert found == {
+            "/chat": ["post"],
+            "/chat/complete": ["post"],
+            "/chat/{session_id}": ["get"],
+            "/chat/{session_id}/events": ["get"],
+        }
+
+
 async def test_numbers_that_json_has_not_are_no_failure() -> None:
     asked = ModelResponse(calls=(ToolCall(id="1", name="ask_weather_agent", arguments='{"request": "x", "n": NaN}'),))
     async with serving(supervisor(ScriptedModel([asked, "Odd."]))) as client:

@@ -25,7 +25,7 @@ from tests.service.supervisor._shop import (
 
 from stagepost.agents import Agent, FunctionModel, ModelResponse, ScriptedModel, ToolCall, call
 from stagepost.checkpoint import MemoryStore
-from stagepost.service import Key, RequestLimits, Scope
+from stagepost.service import HealthCheck, Key, RequestLimits, Scope
 from stagepost.service.supervisor import ChatTurn, SessionBusy, TurnLimits, create_supervisor_app
 from stagepost.service.supervisor._sending import sent
 from stagepost.workflows import RunCancelled, RunConflict, Runner, RunnerStopped
@@ -189,6 +189,26 @@ async def test_a_new_message_with_an_old_event_id_is_not_lost() -> None:
         last = (await streamed(client, body))[-1].id
         refused = await client.post("/chat", json=body, headers={"Idempotency-Key": "new", "Last-Event-ID": last})
     assert (refused.status_code, refused.json()["error"]["type"]) == (400, "InvalidEventId")
+
+
+class Keyless(ScriptedModel):
+    name = "large"
+    secrets = ()
+
+
+async def test_health_tells_of_each_model_unless_the_application_does() -> None:
+    async def look() -> str:
+        return "free"
+
+    async with serving(supervisor(Keyless(["Yes."])), checks=[HealthCheck("model of stock", look)]) as client:
+        found = (await client.get("/health")).json()
+    assert found["status"] == "degraded"
+    assert {name: (check["status"], check["detail"]) for name, check in found["checks"].items()} == {
+        "store": ("ok", "takes writes"),
+        "model large": ("degraded", "LookupError: it has no key: set the variable of its provider, or give api_key="),
+        "model of weather": ("ok", "needs no key"),
+        "model of stock": ("ok", "free"),
+    }
 
 
 async def test_the_document_describes_the_routes_of_a_supervisor() -> None:

@@ -4,14 +4,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import urlsplit
 
 import anyio
 from starlette.requests import Request
 from starlette.responses import Response
 
 from stagepost._dataclasses import dataclass
-from stagepost.agents import Model
 
 from .._keys._key import Scope
 from .._wire._health import CheckShown, HealthShown
@@ -31,7 +29,6 @@ HEALTH: Final = Operation(
 )
 _LONGEST: Final = 300
 _KEPT: Final = 2.0  # seconds for which an answer is used again
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 class Condition(StrEnum):
@@ -130,37 +127,6 @@ def condition_of(found: Iterable[Finding]) -> Condition:
     """The worst of what was found."""
     conditions = {each.condition for each in found}
     return next(each for each in (Condition.UNAVAILABLE, Condition.DEGRADED, Condition.OK) if each in conditions)
-
-
-def model_check(name: str, model: Model, *, is_needed: bool = True) -> HealthCheck:
-    """A check of a model, without asking it, which would cost something.
-
-    A model with an ``api_base`` is connected to; one that says what its ``secrets`` are has to have a key.
-
-    Args:
-        name: What it is called.
-        model: The model.
-        is_needed: See `HealthCheck`.
-    """
-
-    async def look() -> str:
-        base = getattr(model, "api_base", None)
-        if base:
-            return await _connected(str(base))
-        if hasattr(model, "secrets") and not model.secrets:
-            raise LookupError("it has no key: set the variable of its provider, or give api_key=")
-        return "has a key" if hasattr(model, "secrets") else "needs no key"
-
-    return HealthCheck(name, look, is_needed=is_needed)
-
-
-async def _connected(address: str) -> str:
-    parts = urlsplit(address)
-    if parts.hostname is None:
-        raise ValueError("its address has no host")
-    stream = await anyio.connect_tcp(parts.hostname, parts.port or _PORTS.get(parts.scheme, 443))
-    await stream.aclose()
-    return "can be reached"
 
 
 def _store(served: Serving) -> Callable[[], Awaitable[str]]:

@@ -35,7 +35,7 @@ from .._delegation._state import RunState, Said
 from .._loop._history import MESSAGES
 from .._loop._loop import AgentLoop
 from .._models._messages import ChatMessage
-from ..errors import ConversationOver
+from ..errors import ConversationOver, TaskNotFinished
 
 LABEL: Final = "conversation"
 _PAGE: Final = 20  # runs; the last turn comes before the runs that its steps have started, which have its label
@@ -105,19 +105,23 @@ class Turns:
                 await self._runner.resume(view.id)
         return await self._turn(view)
 
-    async def last(self, known: int) -> Turn | None:
+    async def last(self, known: int, *, waits: bool = True) -> Turn | None:
         """The last turn, once it has ended; None if nothing was said yet.
 
         Args:
             known: Number of a turn that there is, or was; -1 if none is known.
+            waits: Whether to wait until it has.
 
         Raises:
+            TaskNotFinished: It has not, and is not waited for.
             RunConflict: A run has the name of a turn and is none.
         """
         view = await self._newest(known)
         if view is None:
             return None
         if view.status.is_open and not RunState(view.state).is_over:
+            if not waits:
+                raise TaskNotFinished(view.id, view.status)
             with suppress(RunFailed, RunCancelled, RunDead):
                 await self.state_of(await self._runner.get(view.id))
             view = await self._runner.runs.get(view.id)
@@ -146,17 +150,25 @@ class Turns:
                 trace=self._trace,
             )
         except RunConflict as conflict:
-            view = await self._runner.runs.get(conflict.run_id)
-            known = RunState(view.state)
-            if key is None or view.workflow != self._loop.name or known.said is None or known.said.key != key:
-                return None
-            if known.messages[known.said.at] != added[-1]:
-                raise
-            return await self._runner.get(conflict.run_id)
+            return await self.joined(conflict.run_id, added[-1], key)
         except RunForgotten as forgotten:
             if number or forgotten.run_id != self.run_id(0):
                 raise
             raise ConversationOver(self._id, _GONE) from None
+
+    async def joined(self, run_id: str, message: ChatMessage, key: str | None) -> Run | None:
+        """A run that was started with a key; None if it was started with another one, or is no turn.
+
+        Raises:
+            RunConflict: The key stands for another message.
+        """
+        view = await self._runner.runs.get(run_id)
+        known = RunState(view.state)
+        if key is None or view.workflow != self._loop.name or known.said is None or known.said.key != key:
+            return None
+        if known.messages[known.said.at] != message:
+            raise RunConflict(run_id, "message")
+        return await self._runner.get(run_id)
 
     @property
     def _keep(self) -> Keep:
@@ -226,6 +238,12 @@ class Turns:
             return Turn(number, before.id, before.state, at, ends=True)
         is_first = not RunState(view.state).messages
         return Turn(number, view.id, None if is_first else view.state, at, ends=True)
+
+
+def first_messages(start: Mapping[str, Any]) -> Sequence[ChatMessage]:
+    """The messages of a turn that goes on with nothing."""
+    messages: Sequence[ChatMessage] = start[MESSAGES]
+    return messages
 
 
 def _added(start: Mapping[str, Any]) -> tuple[Sequence[ChatMessage], int]:

@@ -164,6 +164,7 @@ class OpenConversation(Generic[OutputT_co]):
             RunConflict: It is a conversation with another agent, or its runs are not a conversation.
         """
         self._last = await self._turns.take_up()
+        self._is_current = self._last is None or not self._last.is_open
         return self
 
     async def __aexit__(
@@ -314,8 +315,7 @@ class OpenConversation(Generic[OutputT_co]):
 
     async def _joined(self, run_id: str, request: object, key: str | None) -> Run | None:
         """The turn that is open, if it was begun with the key."""
-        message = first_messages(self._loop.accept(request))[-1]
-        return await self._turns.joined(run_id, message, key)
+        return await self._turns.joined(run_id, first_messages(self._loop.accept(request)), key)
 
     async def _before(self, *, waits: bool = True) -> Turn | None:
         """The last turn, once it has ended; looked for, if somebody else may have said something."""

@@ -50,8 +50,9 @@ class Turn:
         number: Its number, from 0.
         run_id: The run that has its transcript: its own, or if it ends the conversation, that of the turn before.
         state: The final state of that; None if the conversation was ended before anything was said.
-        at: When it has ended, in seconds since 1970.
+        at: When it has ended, in seconds since 1970; of an open one, when it was begun.
         ends: Whether it ends the conversation: it is not a message, and has the state of the turn before.
+        is_open: Whether it has not ended.
     """
 
     number: int
@@ -59,6 +60,7 @@ class Turn:
     state: State | None
     at: float
     ends: bool = False
+    is_open: bool = False
 
     def answers(self, key: str | None) -> bool:
         """Whether it is the answer to the message that was sent with a key."""
@@ -150,14 +152,19 @@ class Turns:
                 trace=self._trace,
             )
         except RunConflict as conflict:
-            return await self.joined(conflict.run_id, added[-1], key)
+            return await self.joined(conflict.run_id, added, key)
         except RunForgotten as forgotten:
             if number or forgotten.run_id != self.run_id(0):
                 raise
             raise ConversationOver(self._id, _GONE) from None
 
-    async def joined(self, run_id: str, message: ChatMessage, key: str | None) -> Run | None:
+    async def joined(self, run_id: str, added: Sequence[ChatMessage], key: str | None) -> Run | None:
         """A run that was started with a key; None if it was started with another one, or is no turn.
+
+        Args:
+            run_id: The run.
+            added: What would be said now; its last message is what is compared.
+            key: The key.
 
         Raises:
             RunConflict: The key stands for another message.
@@ -166,7 +173,7 @@ class Turns:
         known = RunState(view.state)
         if key is None or view.workflow != self._loop.name or known.said is None or known.said.key != key:
             return None
-        if known.messages[known.said.at] != message:
+        if known.messages[known.said.at] != added[-1]:
             raise RunConflict(run_id, "message")
         return await self._runner.get(run_id)
 
@@ -232,7 +239,7 @@ class Turns:
         number = int(view.id.removeprefix(self.run_id(0).removesuffix("0")))
         at = (view.finished_at or view.created_at).timestamp()
         if not RunState(view.state).is_over:
-            return Turn(number, view.id, view.state, at)
+            return Turn(number, view.id, view.state, at, is_open=view.status.is_open)
         before = await self._find(number - 1)
         if before is not None:
             return Turn(number, before.id, before.state, at, ends=True)

@@ -90,13 +90,8 @@ def application(service: Service, settings: ServiceSettings) -> ASGIApp:
         return found
     return create_app(
         _runner(Definitions(service.app, found), service.file, settings),
-        keys=settings.all_keys(),
-        limits=settings.limits,
-        hosts=settings.hosts,
-        origins=settings.origins,
-        login_secret=None if settings.login_secret is None else settings.login_secret.get_secret_value(),
-        has_docs=settings.has_docs,
         pages={},
+        **settings.app_options(),
     )
 
 

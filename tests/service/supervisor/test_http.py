@@ -200,7 +200,9 @@ async def test_health_tells_of_each_model_unless_the_application_does() -> None:
     async def look() -> str:
         return "free"
 
-    async with serving(supervisor(Keyless(["Yes."])), checks=[HealthCheck("model of stock", look)]) as client:
+    shared = WEATHER.model_copy(update={"name": "storms"})
+    agent = supervisor(Keyless(["Yes."]), workers=(*WORKERS, shared))
+    async with serving(agent, checks=[HealthCheck("model of stock", look)]) as client:
         found = (await client.get("/health")).json()
     assert found["status"] == "degraded"
     assert {name: (check["status"], check["detail"]) for name, check in found["checks"].items()} == {

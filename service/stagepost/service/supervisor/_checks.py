@@ -13,7 +13,10 @@ def model_checks(supervisor: Agent[str]) -> Sequence[HealthCheck]:
 
     They are not needed: a model without a key may do without one, and a worker without its model is told of as failed.
     """
-    models = {_named(model, agent): model for agent, model in _models(supervisor)}
+    models: dict[str, Model | str] = {}
+    for agent, model in _models(supervisor):
+        if not any(model is known for known in models.values()):  # one without a name has that of who asks it first
+            models.setdefault(_named(model, agent), model)
     return [model_check(name, model, is_needed=False) for name, model in models.items()]
 
 

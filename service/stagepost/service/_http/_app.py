@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from stagepost.workflows import Runner
 
@@ -18,13 +18,14 @@ from .._keys._key import Key
 from .._keys._keyring import Keyring
 from .._keys._logins import Logins
 from ._errors import passed_on
-from ._health import Health, HealthCheck
+from ._health import HEALTH, Health, HealthCheck
 from ._inside import Inside
 from ._lifespan import Source, opened
 from ._limits import RequestLimits
 from ._origins import checked_origin
 from ._outside import Outside
-from ._runs._routes import run_routes
+from ._runs._described import DescribedRoute, described_by
+from ._runs._routes import document_route, run_routes
 from ._service import Service
 from ._serving import Serving
 
@@ -78,11 +79,12 @@ def create_app(
     )
     if isinstance(source, Runner):
         service.serving = Serving.of(source, service.limits)
+    own = [DescribedRoute(HEALTH, Health(checks).answer), *routes]
     app = Starlette(
         routes=[
-            Route("/health", Health(checks).answer),
-            *run_routes(has_docs=has_docs),
-            *routes,
+            *run_routes(),
+            *own,
+            *([document_route(described_by(own))] if has_docs else ()),
             *_page_routes(service, pages),
         ],
         middleware=[Middleware(Outside), *_cors(allowed), Middleware(Inside, service=service)],

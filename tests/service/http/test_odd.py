@@ -49,11 +49,13 @@ VALUES = (
     b'{"a": ' + b"9" * 5_000 + b"}",
     b'{"\\ud800": 1}',
 )
+STATES: tuple[Any, ...] = ("\0", 10**30, [[[]] * 50], {"": {"$x": None}})
+REQUESTS: tuple[Any, ...] = (None, 5, [], [1], {"type": "image"}, "")
 BODIES: tuple[dict[str, Any], ...] = (
-    *({"workflow": "quick", "state": {"a": each}} for each in ("\0", 10**30, [[[]] * 50], {"": {"$x": None}})),
+    *({"workflow": "quick", "state": {"a": each}} for each in STATES),
     *({"workflow": "quick", "state": {}, "run_id": each} for each in ("", "..", "a/b", "a\0", "é", "x" * 101)),
     *({"workflow": "quick", "state": {}, "labels": each} for each in ({"": "x"}, {"a": ""}, {"a\0": "b\0"})),
-    *({"workflow": "mailer", "request": each} for each in (None, 5, [], [1], {"type": "image"}, "")),
+    *({"workflow": "mailer", "request": each} for each in REQUESTS),
     *({"message": each, "session_id": SESSION} for each in ("", "\0", "\u202e", "x" * 32_001, 5)),
     {"message": "x", "session_id": f"{SESSION}\n"},
     {"answer": {"deep": [{}]}, "allow": True},

@@ -39,6 +39,8 @@ from ._team import Team
 if TYPE_CHECKING:
     from typing_extensions import TypeForm  # for type checkers only: what pydantic can check is not a class in general
 
+    from stagepost.programs import Language
+
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 OutputT = TypeVar("OutputT")
 NextT = TypeVar("NextT")
@@ -73,6 +75,8 @@ class Agent(Fronts[OutputT_co]):
         output_mode: How the model is told: ``"tool"`` through the tools ``return`` and ``fail``, for all models that
             can call tools; ``"native"`` in the provider's own way (``response_format``), for agents without tools;
             ``"prompted"`` in the prompt.
+        programs: The language of programs, such as ``PtcLisp()``: then each answer of the model is one program, which
+            calls the tools and returns the result.
         budget: The limits of one run.
         approvals: Which calls need a person's approval, also those of agents below this one; a list of patterns is
             enough. A rule that matches no tool is logged as a warning, unless servers may have one.
@@ -102,6 +106,7 @@ class Agent(Fronts[OutputT_co]):
     input: type[BaseModel] | None
     output: "TypeForm[OutputT_co] | None"
     output_mode: OutputMode
+    programs: "Language | None"
     budget: Budget
     approvals: Approvals
     hooks: Sequence[object] = field(repr=False)
@@ -125,6 +130,7 @@ class Agent(Fronts[OutputT_co]):
         input: type[BaseModel] | None = None,
         output: None = None,
         output_mode: OutputMode = "tool",
+        programs: "Language | None" = None,
         budget: Budget = ...,
         approvals: Approvals | Iterable[str] | None = None,
         hooks: Iterable[object] = (),
@@ -148,6 +154,7 @@ class Agent(Fronts[OutputT_co]):
         input: type[BaseModel] | None = None,
         output: "TypeForm[OutputT]",
         output_mode: OutputMode = "tool",
+        programs: "Language | None" = None,
         budget: Budget = ...,
         approvals: Approvals | Iterable[str] | None = None,
         hooks: Iterable[object] = (),
@@ -170,6 +177,7 @@ class Agent(Fronts[OutputT_co]):
         input: type[BaseModel] | None = None,  # noqa: A002  # the word for it
         output: object = None,
         output_mode: OutputMode = "tool",
+        programs: "Language | None" = None,
         budget: Budget = _BUDGET,
         approvals: Approvals | Iterable[str] | None = None,
         hooks: Iterable[object] = (),
@@ -189,6 +197,7 @@ class Agent(Fronts[OutputT_co]):
             input=input,
             output=output,
             output_mode=output_mode,
+            programs=programs,
             budget=budget,
             approvals=read_approvals(name, approvals),
             hooks=listed(name, "hooks", hooks),

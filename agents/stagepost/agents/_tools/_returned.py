@@ -16,6 +16,12 @@ _COMMON: Final = frozenset({int, bool, NoneType})  # have one form, so that it n
 _PARTS: Final = (Image, Audio, File)
 
 
+class Json(str):
+    """The text of a result that is JSON: models read it, and programs get its values."""
+
+    __slots__ = ()
+
+
 class ToolResult(NamedTuple):
     """The result of a tool call for the model.
 
@@ -44,7 +50,7 @@ def as_result(tool: Tool[..., object], returned: object) -> ToolResult:
     if isinstance(returned, str):
         return ToolResult(returned)
     if type(returned) in _COMMON:
-        return ToolResult(PLAIN.dump(returned, _where(tool)).decode())
+        return ToolResult(Json(PLAIN.dump(returned, _where(tool)).decode()))
     if isinstance(returned, ToolResult):
         return _checked(tool, returned)
     listing = Listing()
@@ -52,7 +58,7 @@ def as_result(tool: Tool[..., object], returned: object) -> ToolResult:
     if values:
         text = "\n".join(value if isinstance(value, str) else listing.take(value) for value in values)
     else:
-        text = _as_json(tool, returned, listing)
+        text = Json(_as_json(tool, returned, listing))
     return _checked(tool, ToolResult(text, parts=tuple(listing.parts)))
 
 

@@ -1,0 +1,59 @@
+"""The system prompt of an agent whose answers are programs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from stagepost.programs import FeedbackFacts, Language
+from stagepost.workflows import StepContext
+
+from .._delegation._state import RunState
+from .._models._messages import SystemMessage, UserMessage
+from ._member import Member
+from ._offer import kept
+from ._program_facts import prompt_facts, turn_number
+from ._traced import model_name
+
+_NONE: Final[Sequence[UserMessage]] = ()
+
+
+class ProgramPrompting:
+    """Makes the prompt of each turn.
+
+    Args:
+        member: The agent.
+        language: In which its programs are written.
+    """
+
+    def __init__(self, member: Member, language: Language) -> None:
+        self._member = member
+        self._language = language
+
+    def system(self, mission: str, state: RunState, context: StepContext, *, is_last: bool) -> SystemMessage:
+        """The prompt of the next turn.
+
+        Args:
+            mission: The agent's own prompt.
+            state: The run's state.
+            context: The step that asks; it has kept the tools of the turn.
+            is_last: Whether no turn can follow.
+        """
+        agent, toolbox = self._member.agent, kept(context)
+        facts = prompt_facts(
+            self._language,
+            agent,
+            state,
+            mission=mission,
+            turn=turn_number(agent.budget, state.spent.turns + 1, is_last=is_last),
+            tools=() if toolbox is None else toolbox.tools.values(),
+            model=model_name(self._member.model),
+            messages=state.messages,
+        )
+        return SystemMessage(text=self._language.system(facts))
+
+    def notice(self, state: RunState, *, is_last: bool) -> Sequence[UserMessage]:
+        """What is said beside the transcript: that a turn is the last one, if only the shared budget says so."""
+        budget, number = self._member.agent.budget, state.spent.turns + 1
+        turn = turn_number(budget, number, is_last=is_last)
+        if not is_last or turn == turn_number(budget, number) or turn.is_single:
+            return _NONE
+        return [UserMessage(text=self._language.feedback(FeedbackFacts(turn=turn)))]

@@ -1,11 +1,21 @@
 """An agent with programs, as the tests of them build it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from stagepost.agents import Agent, AgentResult, Budget, ScriptedModel, ScriptEntry, UserMessage, tool
+from stagepost.agents import (
+    Agent,
+    AgentResult,
+    Budget,
+    ModelRequest,
+    ScriptedModel,
+    ScriptEntry,
+    ToolUnavailable,
+    UserMessage,
+    tool,
+)
 from stagepost.programs import PtcLisp
 
 
@@ -34,35 +44,53 @@ async def send(to: str) -> str:
     return f"sent to {to}"
 
 
+@tool
+async def broken() -> str:
+    """Fail."""
+    raise ToolUnavailable("the printer is out of paper")
+
+
 ROWS = [{"id": n, "total": n * 10} for n in range(1, 4)]
 
 
-def reporter(*programs: ScriptEntry, turns: int | None = 5, retries: int = 0, **given: Any) -> Agent[Any]:
-    """The agent; its model writes these programs."""
-    options: dict[str, Any] = {
-        "model": ScriptedModel(programs),
-        "tools": [look, send],
-        "input": Orders,
-        "output": Report,
-        "programs": PtcLisp(),
-        "budget": Budget(turns=turns, retry_turns=retries),
-        **given,
-    }
-    return Agent("reporter", "Report.", **options)
+class Asked:
+    """An agent whose model writes these programs.
+
+    Attributes:
+        agent: The agent.
+        model: Its model.
+    """
+
+    def __init__(self, *programs: ScriptEntry, turns: int | None = 5, retries: int = 0, **given: Any) -> None:
+        self.model = ScriptedModel(programs)
+        options: dict[str, Any] = {
+            "model": self.model,
+            "tools": [look, send, broken],
+            "input": Orders,
+            "output": Report,
+            "programs": PtcLisp(),
+            "budget": Budget(turns=turns, retry_turns=retries),
+            **given,
+        }
+        self.agent: Agent[Any] = Agent("reporter", "Report.", **options)
+
+    async def run(self, rows: Sequence[dict[str, Any]] = ROWS) -> AgentResult[Any]:
+        """What it returns for these orders."""
+        return await self.agent.run({"rows": list(rows)})
+
+    @property
+    def told(self) -> list[str]:
+        """What its model was told after each of its answers."""
+        return [last(request) for request in self.model.requests[1:]]
+
+    @property
+    def prompts(self) -> list[str]:
+        """The system prompts of its turns."""
+        return [request.messages[0].text for request in self.model.requests]
 
 
-async def asked(agent: Agent[Any], rows: Sequence[dict[str, Any]] = ROWS) -> AgentResult[Any]:
-    """What it returns for these orders."""
-    return await agent.run({"rows": list(rows)})
-
-
-def told(agent: Agent[Any]) -> list[str]:
-    """What its model was told after each of its answers, by turn."""
-    requests = agent.model.requests  # type: ignore[union-attr]  # a scripted model
-    return [_last(request.messages).text for request in requests[1:]]
-
-
-def _last(messages: Iterable[Any]) -> UserMessage:
-    *_, last = messages
-    assert isinstance(last, UserMessage)
-    return last
+def last(request: ModelRequest) -> str:
+    """The last message of a request."""
+    message = request.messages[-1]
+    assert isinstance(message, UserMessage)
+    return message.text

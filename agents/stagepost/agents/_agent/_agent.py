@@ -33,6 +33,7 @@ from ._fronts import Fronts, Readied
 from ._given import ToolSource, listed, read_approvals, read_idle, read_tools
 from ._inheritance import model_of_run
 from ._opened import Opened
+from ._previewing import PromptPreview, preview
 from ._sync import note_team
 from ._team import Team
 
@@ -276,6 +277,19 @@ class Agent(Fronts[OutputT_co]):
             InvalidAgent: A sub-agent is only a name.
         """
         return self._team.loop
+
+    def preview(self, request: object) -> PromptPreview:
+        """What its model is sent first for a request: system prompt and user message, without asking a model.
+
+        Tools of toolsets and servers, which depend on the run, are missing.
+
+        Args:
+            request: As for `run`.
+
+        Raises:
+            InvalidRequest: The agent does not take it.
+        """
+        return preview(self, request)
 
     def describe(self) -> dict[str, JsonValue]:
         """Describe the agent as JSON, for inspection and comparison.

@@ -81,10 +81,18 @@ class Brief:
         """
         if not isinstance(self.prompt, str):
             return await ask_prompt(self.prompt, context)
-        fields = context.fields if self._needed else None
-        known = {} if fields is None else fields.model_dump(mode="json", context=Listing())
+        return self.filled(self.prompt, context.fields)
+
+    def filled(self, prompt: str, fields: BaseModel | None) -> str:
+        """A prompt with the fields of a request.
+
+        Raises:
+            InvalidRequest: It needs a field that the request does not have.
+        """
+        asked = fields if self._needed else None
+        known = {} if asked is None else asked.model_dump(mode="json", context=Listing())
         self._check_placeholders(known)
-        return fill(self.prompt, known)
+        return fill(prompt, known)
 
     @cached_property
     def _needed(self) -> Sequence[str]:

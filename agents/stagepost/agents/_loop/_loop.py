@@ -171,7 +171,10 @@ class AgentLoop(Graph):
         """
         known = RunState(state)
         usage, turns, holder = known.total.usage, known.spent.turns, self.holder(state)
-        return AgentResult(known.output, tuple(known.messages), usage, turns, state, clock=clock, agent=holder)
+        member = self.members.get(holder)
+        language = None if member is None else member.agent.programs
+        said = tuple(known.messages)
+        return AgentResult(known.output, said, usage, turns, state, clock=clock, agent=holder, language=language)
 
     def holder(self, state: State) -> str:
         """Name of the agent that has a run: the one that was asked, until it hands over."""

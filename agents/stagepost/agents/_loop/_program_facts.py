@@ -1,6 +1,6 @@
 """What a program, and the model that writes it, are given: inputs, tools, turns, budgets."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_type_hints
 
 from stagepost.programs import (
@@ -19,7 +19,6 @@ from .._definition._budget import Budget, Spent
 from .._definition._definition import AgentDefinition
 from .._definition._request import inputs_line
 from .._delegation._state import Programs, RunState
-from .._models._messages import ChatMessage
 from .._models._parts import Listing
 from .._tools._tool import Tool
 
@@ -61,11 +60,6 @@ def data_of(state: RunState) -> Mapping[str, Any]:
     return known if fields is not None and text == inputs_line(fields) else {_REQUEST: text, **known}
 
 
-def tool_facts(tools: Iterable[Tool[..., object]]) -> Sequence[ToolFacts]:
-    """Tools as programs call them."""
-    return [ToolFacts(tool.name, tool.schema.parameters, _returns(tool), tool.description) for tool in tools]
-
-
 def surroundings(language: Language, state: RunState, depth: int, budget: Budget) -> Surroundings:
     """What a program sees beside inputs and memory.
 
@@ -88,36 +82,68 @@ def surroundings(language: Language, state: RunState, depth: int, budget: Budget
     )
 
 
-def prompt_facts(
-    language: Language,
-    agent: AgentDefinition,
-    state: RunState,
-    *,
-    mission: str,
-    turn: TurnNumber,
-    tools: Iterable[Tool[..., object]],
-    model: str = "",
-    messages: Sequence[ChatMessage] = (),
-) -> PromptFacts:
-    """What the system prompt of a turn is made of."""
-    known = state.programs(agent.name)
-    return PromptFacts(
-        turn=turn,
-        mission=mission,
-        signature=signature_of(agent),
-        data=data_of(state),
-        tools=tool_facts(tools) if turn.has_tools else (),
-        memory=language.load(state.memory(agent.name)),
-        prints=known.prints,
-        error=error_of(known),
-        journal=language.load(known.journal),
-        summaries=known.summaries,
-        model=model,
-        messages=messages,
-    )
+class PromptMaker:
+    """Makes system prompts of an agent; what does not depend on its runs is looked at once.
+
+    Args:
+        agent: The agent.
+        language: In which its programs are written.
+    """
+
+    def __init__(self, agent: AgentDefinition, language: Language) -> None:
+        self._agent = agent
+        self._language = language
+        self._signature = signature_of(agent)
+        self._known: tuple[object, Sequence[ToolFacts]] = (None, ())
+
+    def prompt(
+        self,
+        state: RunState,
+        mission: str,
+        turn: TurnNumber,
+        tools: Mapping[str, Tool[..., object]],
+        *,
+        model: str = "",
+    ) -> str:
+        """The prompt of a turn.
+
+        Args:
+            state: The state of the run before it.
+            mission: The agent's own prompt.
+            turn: The turn.
+            tools: What its program may call, by name.
+            model: Name of the model.
+        """
+        known, language = state.programs(self._agent.name), self._language
+        facts = PromptFacts(
+            turn=turn,
+            mission=mission,
+            signature=self._signature,
+            data=data_of(state),
+            tools=self._tools(tools) if turn.has_tools else (),
+            memory=language.load(state.memory(self._agent.name)),
+            prints=known.prints,
+            error=_error_of(known),
+            journal=language.load(known.journal),
+            summaries=known.summaries,
+            model=model,
+            messages=state.messages,
+        )
+        return language.system(facts)
+
+    def _tools(self, tools: Mapping[str, Tool[..., object]]) -> Sequence[ToolFacts]:
+        if self._known[0] is not tools:
+            self._known = (
+                tools,
+                [
+                    ToolFacts(tool.name, tool.schema.parameters, _returns(tool), tool.description)
+                    for tool in tools.values()
+                ],
+            )
+        return self._known[1]
 
 
-def error_of(known: Programs) -> ProgramError | None:
+def _error_of(known: Programs) -> ProgramError | None:
     """Why the last program failed; None if it has not."""
     if known.error is None:
         return None

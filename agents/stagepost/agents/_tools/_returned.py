@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from types import NoneType
 from typing import Final, NamedTuple
 
-from pydantic_core import to_json, to_jsonable_python
+from pydantic_core import from_json, to_json, to_jsonable_python
 
 from stagepost.checkpoint import PLAIN, CannotStore, codec_for
 
@@ -20,6 +20,17 @@ class Json(str):
     """The text of a result that is JSON: models read it, and programs get its values."""
 
     __slots__ = ()
+
+
+def as_json(text: str) -> str:
+    """A text of somebody who only gives texts: marked as JSON if it is an object or a list of it."""
+    if not text.startswith(("{", "[")):
+        return text
+    try:
+        from_json(text)
+    except ValueError:
+        return text
+    return Json(text)
 
 
 class ToolResult(NamedTuple):

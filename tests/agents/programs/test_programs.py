@@ -190,13 +190,14 @@ async def test_a_text_is_read_as_data_request_and_a_result_without_type_is_a_tex
 
 async def test_the_budget_can_be_read() -> None:
     asked = Asked(
-        "(let [b (budget/remaining)] (println (map (fn [k] (get b k)) [:turns :work-turns :retry-turns :depth :llm-requests])))",
+        "(let [{:keys [turns work-turns retry-turns depth llm-requests]} (budget/remaining)]"
+        " (println turns work-turns retry-turns depth llm-requests))",
         DONE,
         turns=3,
         retries=1,
     )
     await asked.run()
-    assert asked.told[0].splitlines()[0] == "[3 2 1 {:current 0} 1]"
+    assert asked.told[0].splitlines()[0] == "3 2 1 {:current 0} 1"
 
 
 async def test_a_conversation_keeps_memory_and_asks_again() -> None:

@@ -259,8 +259,8 @@ class Strands:
             try:
                 worker.parent = self._greenlets.getcurrent()  # who comes back here, whatever else works
                 worker.throw()
-            except (self._greenlets.error, RuntimeError):
-                pass  # it is garbage that another thread collects, or that is being collected: it ends by that
+            except (self._greenlets.error, RuntimeError, ValueError):
+                pass  # another thread collects it, or it is being collected: then it ends by that
 
 
 def _greenlets() -> Any:

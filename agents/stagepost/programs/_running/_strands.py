@@ -254,13 +254,13 @@ class Strands:
             self._kill(below)
         self._ready = deque(each for each in self._ready if each is not strand)
         self.requests = [request for request in self.requests if request.strand is not strand]
-        worker = strand.worker
+        worker, strand.worker = strand.worker, None
         if worker:
             try:
                 worker.parent = self._greenlets.getcurrent()  # who comes back here, whatever else works
                 worker.throw()
             except (self._greenlets.error, RuntimeError, ValueError):
-                pass  # another thread collects it, or it is being collected: then it ends by that
+                pass  # it ends with the last reference to it, in the thread that it belongs to
 
 
 def _greenlets() -> Any:

@@ -64,6 +64,7 @@ class Asked:
     def __init__(self, *programs: ScriptEntry, turns: int | None = 5, retries: int = 0, **given: Any) -> None:
         self.model = ScriptedModel(programs)
         options: dict[str, Any] = {
+            "prompt": "Report.",
             "model": self.model,
             "tools": [look, send, broken],
             "input": Orders,
@@ -72,7 +73,7 @@ class Asked:
             "budget": Budget(turns=turns, retry_turns=retries),
             **given,
         }
-        self.agent: Agent[Any] = Agent("reporter", "Report.", **options)
+        self.agent: Agent[Any] = Agent("reporter", **options)
 
     async def run(self, rows: Sequence[dict[str, Any]] = ROWS) -> AgentResult[Any]:
         """What it returns for these orders."""

@@ -81,7 +81,10 @@ class _Several:
                 group.start_soon(self._one, request, group)
 
     async def _one(self, request: Request, group: anyio.abc.TaskGroup) -> None:
-        with self._scopes[request]:
+        scope = self._scopes.get(request)
+        if scope is None:
+            return  # its branch was ended before this task began
+        with scope:
             await _call(self._strands, request, self._tools)
         if self._scopes.pop(request, None) is None:
             return

@@ -130,7 +130,7 @@ async def test_a_type_without_a_form_in_signatures_is_checked_by_pydantic() -> N
 
 
 async def test_a_message_on_the_way_is_heard_before_the_result() -> None:
-    sent = []
+    sent: list[int] = []
 
     @tool
     async def wait() -> str:

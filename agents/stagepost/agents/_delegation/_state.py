@@ -23,6 +23,10 @@ view           what the model sees of the transcript, if that is not all of it; 
 read           tokens of the last prompt, as its provider has counted them, if that was near the limit
 ended          set if the run only records that such a conversation has ended
 found          names of the tools that its model has searched for and found, if any
+program        what is known of the program under way, or None; see `Program`
+memory         what programs have kept, by the agent that writes them, if any
+programs       what else is known of programs, by the agent that writes them, if any; see `Programs`
+kind           why the model gave up, in a word, if a program did
 =============  ==========================================================================================
 
 Keys without information are left out, so that they cost nothing.
@@ -38,13 +42,16 @@ from stagepost.workflows import ListCodec, State
 
 from .._context._view import VIEW, WHOLE, View
 from .._definition._budget import Spent, SpentCodec
-from .._models._messages import AssistantMessage, ChatMessage, ToolCall
+from .._models._messages import AssistantMessage, ChatMessage, ToolCall, UserMessage
 from .._models._settings import ModelSettings
 from ._calls import Aside, Talk
 
 OUTPUT: Final = "output"
 FAILURE: Final = "failure"
+PROGRAM: Final = "program"
 ENDED: Final = "ended"
+
+GO_ON: Final = UserMessage(text="[You have the conversation now: go on.]")
 
 _BELOW: Final = "below"  # the key of what all child runs have used together
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # frozen, and made of texts
@@ -77,6 +84,10 @@ class Changes(TypedDict, total=False):
     read: int
     ended: bool
     found: Sequence[str]
+    program: Mapping[str, object] | None
+    memory: Mapping[str, object]
+    programs: Mapping[str, object]
+    kind: str
 
 
 class Handed(NamedTuple):
@@ -95,6 +106,38 @@ class Handed(NamedTuple):
     tool: str
     at: int
     times: int
+
+
+class Program(NamedTuple):
+    """The program under way.
+
+    Attributes:
+        at: When the model has answered it, in seconds since 1970: the time that it is told.
+        is_last: Whether its turn is the last one.
+        agent: Name of the agent that has written it.
+    """
+
+    at: float
+    is_last: bool
+    agent: str
+
+
+class Programs(NamedTuple):
+    """What is known of the programs of an agent beside what they keep by name. All values in their stored form.
+
+    Attributes:
+        results: Values of the last programs, the latest first.
+        journal: Values of tasks.
+        summaries: What was said of steps of the plan.
+        error: Why the last program failed: kind, text, and a hint if there is one; None if it has not.
+        prints: Whether one has printed.
+    """
+
+    results: Sequence[object] = ()
+    journal: Mapping[str, object] = {}
+    summaries: Mapping[str, str] = {}
+    error: Sequence[str | None] | None = None
+    prints: bool = False
 
 
 class Said(NamedTuple):
@@ -151,6 +194,46 @@ class RunState:
         """The calls of the last answer, until their results are in the transcript."""
         answer = self.messages[-1]
         return answer.calls if isinstance(answer, AssistantMessage) else ()
+
+    @property
+    def calls_before(self) -> int:
+        """How many calls a program has made before the calls of the last answer."""
+        answer = self.messages[-1]
+        return (answer.calls_before or 0) if isinstance(answer, AssistantMessage) else 0
+
+    @property
+    def is_in_program(self) -> bool:
+        """Whether a program is under way."""
+        return self._given.get(PROGRAM) is not None
+
+    @property
+    def program(self) -> Program:
+        """The program under way."""
+        return Program(**self._given[PROGRAM])
+
+    def memory(self, agent: str) -> Mapping[str, Any]:
+        """What the programs of an agent have kept, in its stored form."""
+        memory: Mapping[str, Any] = self._given.get("memory", {}).get(agent, {})
+        return memory
+
+    def programs(self, agent: str) -> Programs:
+        """What else is known of the programs of an agent."""
+        return Programs(**self._given.get("programs", {}).get(agent, {}))
+
+    def with_programs(self, agent: str, programs: Programs, memory: Mapping[str, Any]) -> Changes:
+        """The changes from a program.
+
+        Args:
+            agent: The agent that has written it.
+            programs: What is known of its programs now.
+            memory: What they have kept.
+        """
+        changes: Changes = {}
+        if programs != self.programs(agent):
+            changes["programs"] = {**self._given.get("programs", {}), agent: programs._asdict()}
+        if memory != self.memory(agent):
+            changes["memory"] = {**self._given.get("memory", {}), agent: memory}
+        return changes
 
     @property
     def turn(self) -> int:
@@ -247,6 +330,11 @@ class RunState:
         return self._given.get(OUTPUT)
 
     @property
+    def kind(self) -> str | None:
+        """Why the model gave up, in a word; None if nobody has said it so."""
+        return self._given.get("kind")
+
+    @property
     def failure(self) -> str:
         """Why the model gave up."""
         why: str = self._given[FAILURE]
@@ -275,6 +363,10 @@ class RunState:
             kept["conversations"] = self._given["conversations"]
         if "found" in self._given:
             kept["found"] = self._given["found"]
+        if "memory" in self._given:
+            kept["memory"] = self._given["memory"]
+        if "programs" in self._given:
+            kept["programs"] = self._given["programs"]
         if "handoff" in self._given:
             kept["handoff"] = {**self._given["handoff"], "times": 0}
         return kept
@@ -298,6 +390,8 @@ class RunState:
                 nested += aside.nested.values()
             if aside.handoff is not None:
                 changes.update(self._handed_over(aside.handoff, len(messages)))
+                if self.is_in_program:  # it ends here, and is not shown: somebody has to speak last
+                    changes.update({"messages": [*messages, GO_ON], "program": None})
         if talks:
             changes["conversations"] = {**self._given.get("conversations", {}), **talks}
         if not self.has_parts and any(message.parts for message in messages if message.role == "tool"):

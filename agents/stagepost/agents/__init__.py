@@ -11,6 +11,7 @@ from ._agent._chain import AgentChain, ChainResult
 from ._agent._chain_stream import ChainStream
 from ._agent._llm_tool import LLMTool
 from ._agent._previewing import PromptPreview
+from ._compiled._compiled import CompiledAgent, CompileMetadata
 from ._context._compactions import ClearResults, KeepLast, Summarize
 from ._context._policy import ContextPolicy
 from ._context._window import Compaction, Cut, SummaryBy, Window
@@ -136,6 +137,7 @@ from .errors import (
     CallNotInDoubt,
     ChainedFailure,
     CompactionFailed,
+    CompileFailed,
     ContentRefused,
     ContextTooLong,
     ConversationOver,
@@ -151,6 +153,7 @@ from .errors import (
     InvalidHook,
     InvalidModel,
     InvalidPart,
+    InvalidProgram,
     InvalidPrompt,
     InvalidRequest,
     InvalidServer,
@@ -171,6 +174,7 @@ from .errors import (
     NobodyToAnswer,
     NobodyToAsk,
     NotAnAgent,
+    NotCompilable,
     PartMissing,
     PromptFailed,
     PromptNotFound,
@@ -235,6 +239,9 @@ __all__ = [
     "Compacted",
     "Compaction",
     "CompactionFailed",
+    "CompileFailed",
+    "CompileMetadata",
+    "CompiledAgent",
     "ContentRefused",
     "ContextPolicy",
     "ContextTooLong",
@@ -269,6 +276,7 @@ __all__ = [
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",
+    "InvalidProgram",
     "InvalidPrompt",
     "InvalidRequest",
     "InvalidServer",
@@ -312,6 +320,7 @@ __all__ = [
     "NobodyToAnswer",
     "NobodyToAsk",
     "NotAnAgent",
+    "NotCompilable",
     "ObservationStatus",
     "ObservationType",
     "ObservedError",

@@ -30,6 +30,9 @@
     ├── CostUnknown                 a run has a cost budget, and its cost is unknown
     ├── ChainedFailure              an agent of a chain has failed; those after it were not asked
     ├── AgentGaveUp                 the model has called `fail`, and said why
+    ├── NotCompilable(ValueError)   an agent cannot be compiled; no model was asked
+    ├── CompileFailed               the model of an agent has written no program that passes its check
+    ├── InvalidProgram(ValueError)  a program has undefined names or unknown tools, or cannot be read
     ├── JournalMismatch             a program that runs again makes other calls than before
     ├── AgentFailed                 a run in memory ended with another error, its cause
     ├── PartMissing                 the bytes of a part are no longer stored
@@ -111,9 +114,12 @@ from ._errors._run import (
     AgentGaveUp,
     BudgetExceeded,
     ChainedFailure,
+    CompileFailed,
     CostUnknown,
     EventLoopRunning,
+    InvalidProgram,
     JournalMismatch,
+    NotCompilable,
     PromptFailed,
     ToolsetFailed,
 )
@@ -144,6 +150,7 @@ __all__ = [
     "CallNotInDoubt",
     "ChainedFailure",
     "CompactionFailed",
+    "CompileFailed",
     "ContentRefused",
     "ContextTooLong",
     "ConversationOver",
@@ -159,6 +166,7 @@ __all__ = [
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",
+    "InvalidProgram",
     "InvalidPrompt",
     "InvalidRequest",
     "InvalidServer",
@@ -179,6 +187,7 @@ __all__ = [
     "NobodyToAnswer",
     "NobodyToAsk",
     "NotAnAgent",
+    "NotCompilable",
     "PartMissing",
     "PromptFailed",
     "PromptNotFound",

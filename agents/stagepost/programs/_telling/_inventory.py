@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .._signature._signature import Signature
 from .._signature._types import Field, MapOf, Type, bare
 from .._signature._writing import write_type
 from .._values._show import show
@@ -101,12 +100,16 @@ def plan(steps: tuple[tuple[str, str], ...], summaries: Mapping[str, str]) -> st
     return "\n".join(("## Plan", "", *lines)) if lines else ""
 
 
-def result(signature: Signature | None) -> str:
+def result(facts: PromptFacts) -> str:
     """The type of the result, its fields, and how it is returned."""
+    signature = facts.signature
     if signature is None:
         return ""
     lines = ["## Result", "", f"Expected: {write_type(signature.returns)}", *_fields(signature.returns)]
-    return "\n".join((*lines, f"Call `(return {example(signature.returns)})` when it is complete."))
+    shown = example(signature.returns)
+    if facts.turn.compiles:
+        return "\n".join((*lines, f"Such as `{shown}`, for every input."))
+    return "\n".join((*lines, f"Call `(return {shown})` when it is complete."))
 
 
 def _fields(returns: Type) -> list[str]:

@@ -24,18 +24,22 @@ class Pages:
         folders: By name, what has templates (``*.html``) and a subfolder ``assets``. A template is named
             ``name/index.html``, a file ``name/index.css``. The name ``stagepost`` is taken: its ``base.html`` is what
             all pages extend.
+        own: Folders of the library, whose names are taken, too.
 
     Raises:
-        ValueError: A folder is named ``stagepost``, or is none.
+        ValueError: A folder has a name that is taken, or is none.
     """
 
-    def __init__(self, folders: Mapping[str, Path] = MappingProxyType({})) -> None:
+    def __init__(
+        self, folders: Mapping[str, Path] = MappingProxyType({}), own: Mapping[str, Path] = MappingProxyType({})
+    ) -> None:
+        taken = {**_OWN, **own}
         for name, folder in folders.items():
-            if name in _OWN or not folder.is_dir():
+            if name in taken or not folder.is_dir():
                 raise ValueError(
-                    f"pages[{name!r}]={folder}: give a folder that is there, and another name than stagepost"
+                    f"pages[{name!r}]={folder}: give a folder that is there, and another name than {' or '.join(taken)}"
                 )
-        every = {**_OWN, **folders}
+        every = {**taken, **folders}
         self._assets = Assets(every)
         self._templates = Environment(
             loader=PrefixLoader({name: FileSystemLoader(folder) for name, folder in every.items()}),
@@ -63,15 +67,18 @@ class Pages:
         Raises:
             jinja2.TemplateError: There is no such template, or it uses what it was not given.
         """
+        return HTMLResponse(self.text(request, template, **values), status)
+
+    def text(self, request: HTTPConnection, template: str, **values: object) -> str:
+        """What a template makes, which may be a part of a page; the arguments are those of `render`."""
         root = root_of(request)
-        text = self._templates.get_template(template).render(
+        return self._templates.get_template(template).render(
             asset=lambda name: f"{root}/assets/{self._assets.address(name)}",
             url=lambda path: f"{root}{path}",
             caller=asked(request).caller,
             has_login=asked(request).has_login,
             **values,
         )
-        return HTMLResponse(text, status)
 
 
 def root_of(request: HTTPConnection) -> str:

@@ -70,7 +70,7 @@ async def read_acts(store: Queried, run_id: str) -> ActList:
 class Recorder(Protocol):
     """Verbs of a service, as far as recording needs them."""
 
-    async def record(self, act: str, by: str, run_id: str, note: str) -> None:
+    async def _record(self, act: str, by: str, run_id: str, note: str) -> None:
         """Keep who has done something."""
         ...
 
@@ -94,7 +94,7 @@ def recorded(
         found = await method(self, of, *args, **kwargs)
         run_id = of.partition("/")[0]
         other = found.run_id if isinstance(found, RunStarted) and found.run_id != run_id else ""
-        await self.record(name, caller.name, run_id, other)
+        await self._record(name, caller.name, run_id, other)
         return found
 
     return checked

@@ -26,7 +26,7 @@ class Base:
         self._runner = runner
         self._tasks = tasks or Tasks(runner)
 
-    async def record(self, act: str, by: str, run_id: str, note: str) -> None:
+    async def _record(self, act: str, by: str, run_id: str, note: str) -> None:
         """Keep who has done something to a run."""
         try:
             await record_act(self._runner.store, act, by, run_id, note)

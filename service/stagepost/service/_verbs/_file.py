@@ -6,13 +6,13 @@ from typing import Final
 
 from pydantic_core import to_jsonable_python
 
-from stagepost.checkpoint import CheckpointError, CountBy, RunFilters, SqliteInbox, WaitKind
+from stagepost.checkpoint import CheckpointError, CountBy, RunFilters, Snapshot, SqliteInbox, WaitKind
 from stagepost.workflows import Inbox, Runner, Servable, WorkflowError, check_runs, read_history
 
 from .._wire._history import HistoryPage
-from .._wire._inspected import ActList, RunOutline, StateAt, WaitSchema
+from .._wire._inspected import ActList, StateAt, WaitSchema
 from .._wire._made import run_page, run_shown, wait_list
-from .._wire._made_inspected import check_found, outline_of, state_at
+from .._wire._made_inspected import check_found, state_at
 from .._wire._run import RunShown
 from .._wire._runs import RunCounts, RunPage
 from .._wire._store import CheckFound
@@ -20,6 +20,7 @@ from .._wire._waits import WaitList
 from .._wire._workflows import WorkflowList
 from ..errors import InputRefused
 from ._acts import read_acts
+from ._inspected import Inspected, told
 from ._scopes import misuse, verb
 
 _LISTED: Final = 200
@@ -49,7 +50,10 @@ class FileVerbs:
     @verb
     async def get(self, run_id: str) -> RunShown:
         """All that is stored of a run."""
-        snapshot = await self._store.load(run_id)
+        return await self._all_of(await self._store.load(run_id))
+
+    async def _all_of(self, snapshot: Snapshot) -> RunShown:
+        run_id = snapshot.run.run_id
         waits = await self._inbox.waits(run_id) if snapshot.run.status.is_open else ()
         signals = (await self._store.signals(run_id, limit=_SIGNALS)).items
         return run_shown(snapshot, waits, signals, self._owner())
@@ -96,9 +100,10 @@ class FileVerbs:
         return WorkflowList(workflows=[])
 
     @verb
-    async def outline(self, run_id: str) -> RunOutline:
-        """What the workflow of a run is made of."""
-        return outline_of((await self._store.load(run_id)).shape)
+    async def inspect(self, run_id: str) -> Inspected:
+        """A run with what has happened to it."""
+        snapshot = await self._store.load(run_id)
+        return Inspected(await self._all_of(snapshot), snapshot, await told(self._store, run_id))
 
     @verb
     async def state(self, run_id: str, number: int) -> StateAt:

@@ -9,27 +9,30 @@ from pydantic_core import to_jsonable_python
 from stagepost.checkpoint import CheckpointError
 from stagepost.workflows import WorkflowError
 
-from .._wire._inspected import ActList, RunOutline, StateAt, WaitSchema
-from .._wire._made_inspected import check_found, outline_of, state_at
+from .._wire._inspected import ActList, StateAt, WaitSchema
+from .._wire._made_inspected import check_found, state_at
 from .._wire._store import CheckFound
 from ._acts import read_acts
-from ._base import Base
+from ._inspected import Inspected, told
+from ._reading import Reading
 from ._scopes import verb
 
 LISTED: Final = 200  # findings of a check
 
 
-class Inspecting(Base):
+class Inspecting(Reading):
     """The part of `Verbs` that only pages need."""
 
     @verb
-    async def outline(self, run_id: str) -> RunOutline:
-        """What the workflow of a run is made of, as it was stored with it.
+    async def inspect(self, run_id: str) -> Inspected:
+        """A run with what has happened to it.
 
         Raises:
             RunNotFound: There is no such run.
         """
-        return outline_of((await self._runner.store.load(run_id)).shape)
+        store = self._runner.store
+        snapshot = await store.load(run_id)
+        return Inspected(await self._all_of(snapshot), snapshot, await told(store, run_id))
 
     @verb
     async def state(self, run_id: str, number: int) -> StateAt:

@@ -27,7 +27,7 @@ SCOPES: Final[Mapping[str, Scope]] = MappingProxyType(
         "workflows": Scope.READ,
         "schedules": Scope.READ,
         "conversation": Scope.READ,
-        "outline": Scope.READ,
+        "inspect": Scope.READ,
         "state": Scope.READ,
         "schema": Scope.READ,
         "check": Scope.READ,

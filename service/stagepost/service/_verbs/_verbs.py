@@ -4,12 +4,11 @@ from ._administering import Administering
 from ._conversing import Conversing
 from ._deciding import Deciding
 from ._inspecting import Inspecting
-from ._reading import Reading
 from ._running import Running
 from ._watching import Watching
 
 
-class Verbs(Reading, Watching, Running, Conversing, Deciding, Administering, Inspecting):
+class Verbs(Inspecting, Watching, Running, Conversing, Deciding, Administering):
     """What anybody may do with the runs of a runner.
 
     ::

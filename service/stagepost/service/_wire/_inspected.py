@@ -8,13 +8,6 @@ from pydantic import JsonValue
 from ._output import Output
 
 
-class RunOutline(Output):
-    """What the workflow of a run is made of."""
-
-    places: dict[str, JsonValue] | None
-    """Its places by path, with their kinds and the ways from them; null if that was never stored."""
-
-
 class StateAt(Output):
     """The state of a run as it was."""
 

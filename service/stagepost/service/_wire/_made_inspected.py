@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from pydantic_core import from_json
-
 from stagepost.checkpoint import Snapshot
 from stagepost.workflows import CheckReport
 
-from ._inspected import RunOutline, StateAt
+from ._inspected import StateAt
 from ._made import value_of
 from ._store import CheckFinding, CheckFound
 
@@ -21,11 +19,6 @@ def check_found(report: CheckReport) -> CheckFound:
         counts={name: {each.value: count for each, count in counts.items()} for name, counts in report.counts.items()},
         findings=[CheckFinding.model_validate(finding.to_dict()) for finding in report.findings],
     )
-
-
-def outline_of(shape: bytes | None) -> RunOutline:
-    """What a workflow is made of, as it is stored."""
-    return RunOutline(places=None if shape is None else from_json(shape))
 
 
 def state_at(number: int, snapshot: Snapshot) -> StateAt:

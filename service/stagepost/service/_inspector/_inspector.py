@@ -49,11 +49,13 @@ class Inspector:
         ask = self._opened(request)
         if _EVENTS in request.headers.get("accept", ""):
             return self._followed(build, ask)
-        return self._rendering.page(ask, await build(ask))
+        return self._answer(ask, await build(ask))
 
     async def _done(self, answer: Answer, request: Request) -> Response:
         ask = self._opened(request)
-        found = await answer(ask)
+        return self._answer(ask, await answer(ask))
+
+    def _answer(self, ask: Ask, found: Shown | Response) -> Response:
         return self._rendering.page(ask, found) if isinstance(found, Shown) else found
 
     def _followed(self, build: Build, ask: Ask) -> Response:

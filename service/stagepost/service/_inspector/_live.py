@@ -67,7 +67,9 @@ class Following:
     async def _parts(self) -> Mapping[str, str]:
         begun = thread_time()
         try:
-            shown: Shown = await self._build(self._ask)
+            shown = await self._build(self._ask)
+            if not isinstance(shown, Shown):
+                return {}
             self._run_id = shown.run_id
             return self._rendering.parts(self._ask, shown)
         finally:

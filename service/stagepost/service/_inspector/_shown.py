@@ -35,8 +35,8 @@ class Shown:
     status: int = HTTPStatus.OK
 
 
-Build: TypeAlias = Callable[[Ask], Awaitable[Shown]]
-"""Makes what a page shows, also each time when something has changed."""
+Build: TypeAlias = Callable[[Ask], Awaitable[Shown | Response]]
+"""Makes what a page shows, also each time when something has changed; or an answer of its own."""
 
 Answer: TypeAlias = Callable[[Ask], Awaitable[Shown | Response]]
 """Does what a form asks for; shows it, or sends the browser on."""

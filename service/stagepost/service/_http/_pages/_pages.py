@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, PrefixLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
@@ -15,6 +16,18 @@ from .._serving import asked
 from ._assets import Assets
 
 _OWN: Final = MappingProxyType({"stagepost": Path(__file__).parent / "stagepost"})
+
+
+_UNSEEN: Final = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
+    0x7F: 0x2421,
+    **dict.fromkeys((*range(0x80, 0xA0), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)), 0xFFFD),
+}
+
+
+def _visible(value: object) -> object:
+    """A text with signs in the place of control characters, and of those that turn the direction of what follows."""
+    return value.translate(_UNSEEN) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 class Pages:
@@ -45,6 +58,7 @@ class Pages:
             loader=PrefixLoader({name: FileSystemLoader(folder) for name, folder in every.items()}),
             autoescape=True,
             undefined=StrictUndefined,
+            finalize=_visible,
             trim_blocks=True,
             lstrip_blocks=True,
         )

@@ -119,10 +119,9 @@ def _page_routes(service: Service, folders: Mapping[str, Path] | None, *, has_in
         return ()
     from ._http._pages._login import LoginPages  # noqa: PLC0415  # needs jinja2
     from ._http._pages._pages import Pages  # noqa: PLC0415
-    from ._inspector._inspector import FOLDER, Inspector, of_service  # noqa: PLC0415
+    from ._inspector._inspector import FOLDERS, Inspector, of_service  # noqa: PLC0415
 
-    own = {"inspect": FOLDER} if has_inspector else {}
-    service.pages = pages = Pages(folders or {}, own)
+    service.pages = pages = Pages(folders or {}, FOLDERS if has_inspector else {})
     routes = [*LoginPages(service.keys, service.logins, service.rates, pages).routes(), *pages.routes()]
     return [*routes, *(Inspector(pages, of_service).routes() if has_inspector else ())]
 

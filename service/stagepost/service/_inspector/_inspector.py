@@ -1,8 +1,9 @@
 """All pages of the inspector, as routes."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from starlette.requests import Request
@@ -20,7 +21,7 @@ from ._rendering import Rendering
 from ._shown import Answer, Build, Shown
 from ._table import ANSWERS, PAGES
 
-FOLDER: Final = Path(__file__).parent / "pages"
+FOLDERS: Final[Mapping[str, Path]] = MappingProxyType({"inspect": Path(__file__).parent / "pages"})
 _EVENTS: Final = "text/event-stream"
 
 
@@ -28,7 +29,7 @@ class Inspector:
     """Answers requests for pages.
 
     Args:
-        pages: Makes pages of templates; it has the folder `FOLDER` as ``inspect``.
+        pages: Makes pages of templates; it has the folders `FOLDERS`.
         opened: Finds out what is asked.
         streams: Counts pages that follow; None for those of the service.
         label: What is looked at, if it is a file.

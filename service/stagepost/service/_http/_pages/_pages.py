@@ -18,10 +18,11 @@ from ._assets import Assets
 _OWN: Final = MappingProxyType({"stagepost": Path(__file__).parent / "stagepost"})
 
 
+_TURNING: Final = (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))  # what follows, to the left
 _UNSEEN: Final = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
     0x7F: 0x2421,
-    **dict.fromkeys((*range(0x80, 0xA0), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)), 0xFFFD),
+    **dict.fromkeys((*range(0x80, 0xA0), *_TURNING, *range(0xD800, 0xE000)), 0xFFFD),
 }
 
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import anyio
 from pydantic import BaseModel, Field
 
-from stagepost.agents import Agent, AssistantMessage, FunctionModel, Tasks, call, external_tool, tool
-from stagepost.checkpoint import CheckpointStore, MemoryStore, RunStatus
+from stagepost.agents import Agent, FunctionModel, ModelResponse, Tasks, Usage, call, external_tool, tool
+from stagepost.checkpoint import CheckpointStore, MemoryStore
 from stagepost.workflows import (
     END,
     Chain,
@@ -124,19 +124,18 @@ def think(request: Any) -> Any:
     if last.role == "user" and "when" in last.text:
         return call("ask_person", question="When is it to be paid?")
     if last.role == "user":
-        return AssistantMessage(
+        return ModelResponse(
             text="I look for the invoice.",
             thinking="The person wants an invoice paid. I have to find it before I can pay it.",
-            calls=(call("find_invoice", supplier="Acme"),),
+            calls=[call("find_invoice", supplier="Acme")],
+            usage=Usage(input_tokens=420, output_tokens=61, cost=0.0021, reasoning_tokens=24),
         )
     if last.role == "tool" and last.tool == "find_invoice":
         return call("pay_invoice", supplier="Acme", euros=240.0)
     return f"Done: {last.text}."
 
 
-clerk = Agent(
-    "clerk", "Pay invoices.", model=FunctionModel(think), tools=[find_invoice, pay_invoice, ask_person]
-)
+clerk = Agent("clerk", "Pay invoices.", model=FunctionModel(think), tools=[find_invoice, pay_invoice, ask_person])
 WORKFLOWS = (orders, quick_orders, article, mail, clerk)
 
 
@@ -149,9 +148,18 @@ async def fill(runner: Runner) -> None:
     """Runs of each kind, each as far as it gets by itself."""
     tasks = Tasks(runner)
     started = [
-        await runner.start(orders, {"customer": 7, "skus": ["mug", "plate"]}, run_id="order-1041", labels={"customer": "7"}),
-        await runner.start(orders, {"customer": 9, "skus": ["mug", "unicorn", "cup"]}, run_id="order-1042", labels={"customer": "9"}),
-        await runner.start(quick_orders, {"customer": 12, "broken": True}, run_id="order-1043", labels={"customer": "12", "shop": "Lyon"}),
+        await runner.start(
+            orders, {"customer": 7, "skus": ["mug", "plate"]}, run_id="order-1041", labels={"customer": "7"}
+        ),
+        await runner.start(
+            orders, {"customer": 9, "skus": ["mug", "unicorn", "cup"]}, run_id="order-1042", labels={"customer": "9"}
+        ),
+        await runner.start(
+            quick_orders,
+            {"customer": 12, "broken": True},
+            run_id="order-1043",
+            labels={"customer": "12", "shop": "Lyon"},
+        ),
         await runner.start(quick_orders, {"customer": 7}, run_id="order-1040", labels={"customer": "7"}),
         await runner.start(article, {"topic": "tides"}, run_id="article-tides"),
         await runner.start(mail, run_id="mail-1"),

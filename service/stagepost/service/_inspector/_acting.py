@@ -17,10 +17,8 @@ from ._asking import Ask
 from ._bodies import Form, read_form
 from ._doing import DOINGS
 from ._previews import told_before
-from ._run import is_agent
+from ._run import is_agent, signals_of
 from ._shown import Shown
-
-_NOTHING = Form({})
 
 
 async def preview(ask: Ask) -> Shown:
@@ -56,8 +54,8 @@ def act_of(ask: Ask) -> Act:
     act = ACTS.get(ask.path("act"))
     if act is None:
         raise HTTPException(404)
-    ask.caller.require(act.scope)
     _ = ask.verbs
+    ask.caller.require(act.scope)
     return act
 
 
@@ -94,14 +92,9 @@ async def _page(
         "problems": problems or {},
         "again": again,
         "paths": _paths(found.history.items) if act.name == "fork" else (),
-        "signals": await _signals(ask, found.shown.run.workflow) if act.name == "signal" else (),
+        "signals": await signals_of(ask, found.shown.run.workflow) if act.name == "signal" else (),
     }
     return Shown("act", f"{act.title} · {run_id}", values, section="runs", run_id=run_id, status=status)
-
-
-async def _signals(ask: Ask, workflow: str) -> Sequence[str]:
-    known = (await ask.sight.workflows(ask.caller)).workflows
-    return next((each.signals for each in known if each.name == workflow), ())
 
 
 def _paths(entries: Sequence[Any]) -> Sequence[str]:

@@ -26,7 +26,7 @@ async def run(ask: Ask) -> Shown:
         "shown": shown,
         "history": found.history,
         "failure": failure_of(found),
-        "acts": acts_of(ask, shown),
+        "acts": acts_of(ask, shown, await signals_of(ask, shown.run.workflow)),
         "did": _did(ask),
         "is_agent": is_agent(shown.state),
         "children": (await ask.sight.list(ask.caller, {"below": run_id}, limit=_BELOW, newest_first=False)).runs,
@@ -41,20 +41,26 @@ def is_agent(state: Mapping[str, Any]) -> bool:
     return isinstance(state.get("messages"), list) and isinstance(state.get("spent"), dict)
 
 
-def acts_of(ask: Ask, shown: RunShown) -> Sequence[tuple[str, str, bool]]:
+async def signals_of(ask: Ask, workflow: str) -> Sequence[str]:
+    """The signals that runs of a workflow receive, as far as it is known here."""
+    known = (await ask.sight.workflows(ask.caller)).workflows
+    return next((each.signals for each in known if each.name == workflow), ())
+
+
+def acts_of(ask: Ask, shown: RunShown, signals: Sequence[str]) -> Sequence[tuple[str, str, bool]]:
     """What may be done to a run by whoever asks: address, title, and whether it is final."""
     agent = is_agent(shown.state)
     return [
         (ask.url("runs", shown.run.run_id, "do", act.name), act.title, act.is_final)
         for act in ACTS.values()
-        if ask.may(act.scope) and act.fits(shown.run, is_agent=agent) and _makes_sense(act.name, shown)
+        if ask.may(act.scope) and act.fits(shown.run, is_agent=agent) and _makes_sense(act.name, shown, signals)
     ]
 
 
-def _makes_sense(act: str, shown: RunShown) -> bool:
+def _makes_sense(act: str, shown: RunShown, signals: Sequence[str]) -> bool:
     if act == "retry_items":
         return any(each.failed for each in shown.fan_outs)
-    return True
+    return act != "signal" or bool(signals)
 
 
 def failure_of(found: Inspected) -> Mapping[str, Any] | None:

@@ -3,7 +3,8 @@ const room = document.querySelector("[data-live]");
 const pulse = document.querySelector("[data-pulse]");
 
 function say(text) {
-  if (pulse && pulse.textContent !== text) pulse.textContent = text;
+  if (pulse.textContent !== text) pulse.textContent = text;
+  pulse.classList.toggle("is-lost", text !== "Live");
 }
 
 // What a person has opened, typed or scrolled stays: forms that were touched are put into the new part as they are.

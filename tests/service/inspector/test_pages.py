@@ -1,35 +1,19 @@
 """Pages of the inspector: what they show, to whom, and that nothing which was stored is taken for markup."""
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
 from tests.service.inspector import _office as office
+from tests.service.inspector._pages import pages
 
 from stagepost.checkpoint import MemoryStore
-from stagepost.service import Key, RequestLimits, Scope, create_app, new_key
+from stagepost.service import Key, Scope, new_key
 from stagepost.workflows import Chain, Runner, State, Wait, step
 
 HOSTILE = "<script>alert(1)</script>\x00\x1b[31m\u202e&amp;\"'"
 ALL = ("", "/runs", "/runs/order-1043", "/runs/order-1042/history", "/runs/clerk-1/conversation", "/check?go=yes")
-
-
-@asynccontextmanager
-async def pages(runner: Runner | None = None, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the pages of an office that is filled, or of another runner."""
-    made = runner or office.runner()
-    app = create_app(made, limits=RequestLimits.none(), **options)
-    transport = httpx.ASGITransport(app)
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://localhost") as http,
-    ):
-        if runner is None:
-            await office.fill(made)
-        yield http
 
 
 async def test_each_page_has_one_heading_and_loads_little() -> None:

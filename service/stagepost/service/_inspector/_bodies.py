@@ -35,10 +35,11 @@ async def read_form(request: Request) -> Form:
     Raises:
         InvalidBody: It is none.
     """
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+    body = await request.body()
+    if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise InvalidBody(f"Send the form as {_FORM}")
     try:
-        found = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=_MOST)
+        found = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MOST)
     except ValueError:
         raise InvalidBody("The form cannot be read") from None
     return Form({name: [each.replace("\r\n", "\n") for each in values] for name, values in found.items()})

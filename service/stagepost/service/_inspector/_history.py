@@ -9,6 +9,7 @@ from stagepost.checkpoint import NotInHistory
 
 from .._wire._history import HistoryRow
 from ._asking import Ask
+from ._changes import changes_of
 from ._shown import Shown
 
 _PAGE: Final = 100
@@ -42,7 +43,7 @@ async def step(ask: Ask) -> Shown:
         "run_id": run_id,
         "entry": entry,
         "before": before,
-        "changes": [(key, before.get(key), after.get(key), key in before) for key in keys],
+        "changes": changes_of(keys, before, after),
         "attempts": await _attempts(ask, run_id, entry),
     }
     return Shown("step", f"{entry.get('path', run_id)} · {run_id}", values, section="runs", run_id=run_id)

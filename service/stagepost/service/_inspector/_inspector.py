@@ -21,7 +21,9 @@ from ._rendering import Rendering
 from ._shown import Answer, Build, Shown
 from ._table import ANSWERS, PAGES
 
-FOLDERS: Final[Mapping[str, Path]] = MappingProxyType({"inspect": Path(__file__).parent / "pages"})
+FOLDERS: Final[Mapping[str, Path]] = MappingProxyType(
+    {"inspect": Path(__file__).parent / "pages", "drawing": Path(__file__).parents[1] / "_drawing"}
+)
 _EVENTS: Final = "text/event-stream"
 
 

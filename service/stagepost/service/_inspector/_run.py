@@ -10,6 +10,7 @@ from .._verbs._inspected import Inspected
 from .._wire._run import RunShown
 from ._acts import ACTS, STOPPED
 from ._asking import Ask
+from ._pictures import Pictures
 from ._shown import Shown
 
 _BELOW: Final = 50
@@ -20,11 +21,13 @@ async def run(ask: Ask) -> Shown:
     """One run."""
     run_id = ask.path("run_id")
     found = await ask.sight.inspect(ask.caller, run_id)
-    shown = found.shown
+    shown, pictures = found.shown, Pictures(ask, found)
     values = {
         "run": shown.run,
         "shown": shown,
         "history": found.history,
+        "graph": await pictures.graph(),
+        "waterfall": pictures.waterfall(),
         "failure": failure_of(found),
         "acts": acts_of(ask, shown, await signals_of(ask, shown.run.workflow)),
         "did": _did(ask),
@@ -78,11 +81,11 @@ def failure_of(found: Inspected) -> Mapping[str, Any] | None:
 
 
 def last_failure(history: RunHistory) -> AttemptEntry | None:
-    """The attempt that failed last: of a step rather than of what encloses it."""
+    """The attempt that failed last: of a step or an item rather than of the fan-out around it."""
     failed = [
         entry for entry in history.items if isinstance(entry, AttemptEntry) and entry.outcome is AttemptOutcome.FAILED
     ]
-    inner = [entry for entry in failed if entry.kind is HappeningKind.STEP]
+    inner = [entry for entry in failed if entry.kind is not HappeningKind.FAN_OUT]
     found = inner or failed
     return found[-1] if found else None
 

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from stagepost.workflows import EffectsAgain
 
-from .._http._errors import KNOWN, status_of
+from .._http._errors import KNOWN
 from .._wire._runs import RunRow
 from ..errors import InvalidBody
 from ._acts import ACTS, Act
@@ -17,6 +17,7 @@ from ._asking import Ask
 from ._bodies import Form, read_form
 from ._doing import DOINGS
 from ._previews import told_before
+from ._refusals import said_as
 from ._run import is_agent, signals_of
 from ._shown import Shown
 
@@ -61,9 +62,7 @@ def act_of(ask: Ask) -> Act:
 
 async def _refused(ask: Ask, act: Act, form: Form, error: Exception) -> Shown:
     """The page again, with why it was not done: somebody else was first, for example."""
-    status = status_of(error)
-    if status is None or status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.NOT_FOUND:
-        raise error
+    status = said_as(error)
     again = error.effects if isinstance(error, EffectsAgain) else ()
     return await _page(ask, act, form, problem=str(error), again=again, status=status)
 

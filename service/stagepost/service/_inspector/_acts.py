@@ -11,7 +11,8 @@ from .._verbs._scopes import SCOPES
 from .._wire._runs import RunRow
 
 OPEN: Final = frozenset({"running", "waiting"})
-STOPPED: Final = frozenset({"failed", "dead", "cancelled"})
+FAILED: Final = frozenset({"failed", "dead"})
+STOPPED: Final = FAILED | {"cancelled"}
 ENDED: Final = STOPPED | {"completed"}
 _ALL: Final = OPEN | ENDED
 
@@ -56,7 +57,7 @@ _ACTS: Final = (
         "resume",
         "Let it go on",
         "The run goes on.",
-        STOPPED,
+        FAILED,
         "It goes on where it stopped. What was done stays done; what failed is tried again.",
         of_many="Let those that failed go on",
     ),

@@ -10,15 +10,16 @@ from starlette.responses import RedirectResponse, Response
 from stagepost.agents import InvalidDecision
 from stagepost.checkpoint import AlreadyAnswered, CannotStore, EffectNotFound, RunNotFound, RunNotOpen, WaitNotFound
 
-from .._http._errors import KNOWN, status_of
+from .._http._errors import KNOWN
 from .._wire._asked import refusal, verdict
 from .._wire._waits import WaitRow
 from ..errors import Detail, InvalidBody
 from ._asking import Ask
 from ._bodies import Form, read_form
 from ._doing import as_json, json_in
-from ._fields import form_values, typed_value
+from ._fields import fields_of, typed_value
 from ._questions import Question, question_of
+from ._refusals import said_as
 from ._shown import Shown
 from ._words import Words
 
@@ -48,9 +49,7 @@ async def answer(ask: Ask) -> Shown | Response:
     except _LATE:
         return await _over(ask, is_late=True)
     except KNOWN as error:
-        if (status_of(error) or HTTPStatus.INTERNAL_SERVER_ERROR) >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise
-        return await _page(ask, found, form, problem=str(error), status=HTTPStatus.CONFLICT)
+        return await _page(ask, found, form, problem=str(error), status=said_as(error))
     here = ask.url("runs", found.run_id, did="answer") if form.get("back") == "run" else ask.url(did="answer")
     return RedirectResponse(here, HTTPStatus.SEE_OTHER)
 
@@ -69,7 +68,7 @@ def item(question: Question, form: Form, problems: Mapping[str, str]) -> Mapping
     return {
         "question": question,
         "wait": question.wait,
-        "fields": form_values(question, form.fields, problems),
+        "fields": fields_of(question, form.fields),
         "arguments": arguments,
         "reason": form.get("reason"),
         "result": form.get("result"),

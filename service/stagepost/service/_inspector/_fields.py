@@ -1,17 +1,24 @@
-"""Fields of a form for a value, and the value that was typed into them."""
+"""Fields of a form for the value that a wait takes, and the value that was typed into them."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from pydantic import JsonValue
-from pydantic_core import from_json
 
+from .._drawing._forms._field import Field
+from .._drawing._forms._making import form_of
+from .._drawing._forms._reading import read_form
 from ..errors import Detail, InvalidBody
 from ._questions import Question
 
+_NAME: Final = "value"
 
-def form_values(question: Question, typed: Mapping[str, Sequence[str]], problems: Mapping[str, str]) -> str:
-    """The fields."""
-    return typed.get("value", [""])[-1]
+
+def fields_of(question: Question, typed: Mapping[str, Sequence[str]]) -> Field:
+    """The fields, with what was typed and what is wrong with it; without anything typed as the schema says."""
+    form = _form(question)
+    sent = _sent(typed)
+    return read_form(form, sent).form if sent else form
 
 
 def typed_value(question: Question, typed: Mapping[str, Sequence[str]]) -> JsonValue:
@@ -20,8 +27,17 @@ def typed_value(question: Question, typed: Mapping[str, Sequence[str]]) -> JsonV
     Raises:
         InvalidBody: What was typed is none.
     """
-    try:
-        value: JsonValue = from_json(typed.get("value", [""])[-1])
-    except ValueError as error:
-        raise InvalidBody("The form does not fit", [Detail("value", f"this is no JSON: {error}")]) from None
+    read = read_form(_form(question), _sent(typed))
+    if not read.is_fine:
+        raise InvalidBody("The form does not fit", [Detail(name, why) for name, why in read.errors.items()])
+    value: JsonValue = read.value
     return value
+
+
+def _form(question: Question) -> Field:
+    return form_of(question.schema or {}, name=_NAME, label="" if question.schema else "Answer, as JSON")
+
+
+def _sent(typed: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
+    below = f"{_NAME}/"
+    return {name: values[-1] for name, values in typed.items() if name == _NAME or name.startswith(below)}

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 
-from stagepost.checkpoint import RunFilters, RunStatus
+from stagepost.checkpoint import RunFilters, RunNotFound, RunStatus
 
-from .._http._errors import KNOWN, status_of
+from .._http._errors import KNOWN
 from .._wire._runs import RunRow
 from ._acting import act_of
 from ._acts import Act
@@ -16,6 +16,7 @@ from ._asking import Ask
 from ._bodies import Form, read_form
 from ._doing import DOINGS
 from ._filters import Filters
+from ._refusals import said_as
 from ._shown import Shown
 
 _AT_ONCE: Final = 500  # runs by one click: the rest are there for the next one
@@ -39,8 +40,8 @@ async def perform_many(ask: Ask) -> Shown:
         try:
             done.append(await DOINGS[act.name](ask, run.run_id, Form({})))
         except KNOWN as error:
-            if (status_of(error) or HTTPStatus.INTERNAL_SERVER_ERROR) >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                raise
+            if not isinstance(error, RunNotFound):  # somebody has deleted it meanwhile
+                said_as(error)
             refused.append((run.run_id, str(error)))
     return await _page(ask, act, filters, {"done": done, "refused": refused})
 

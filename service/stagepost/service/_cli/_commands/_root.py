@@ -135,7 +135,7 @@ def serve(
 def inspect(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", show_default=False, help="The store's file; by default $STAGEPOST_FILE, or runs.db."),
+        typer.Argument(metavar="[FILE]", show_default=False, help="The file; by default $STAGEPOST_FILE, or runs.db."),
     ] = None,
     *,
     app: AppOption = None,

@@ -12,7 +12,17 @@ from benchmarks.agents.measure import as_opened, cost
 from benchmarks.agents.task import ANSWER, check
 
 SMALL = [table for table in report.TABLES if table is not BURST]  # as the other crowd, only later
-ROWS = [(table, row) for table in SMALL for row in table.rows]
+SLOW = ("call", "over HTTP")  # ask through litellm, whose import takes seconds in each process
+ROWS = [
+    pytest.param(
+        table,
+        row,
+        id=f"{row.side} {row.measure}",
+        marks=pytest.mark.long if row.side != "bare" and row.measure.endswith(SLOW) else (),
+    )
+    for table in SMALL
+    for row in table.rows
+]
 ABSENT = Row("nobody", "bare", "loop", "there-is-no-such-package")
 
 
@@ -22,7 +32,7 @@ def place() -> Iterator[Place]:
         yield Place(where, scale=0)
 
 
-@pytest.mark.parametrize(("table", "row"), ROWS, ids=[f"{row.side} {row.measure}" for _, row in ROWS])
+@pytest.mark.parametrize(("table", "row"), ROWS)
 def test_a_row_has_the_figures_that_its_table_shows(table: Table, row: Row, place: Place) -> None:
     if place.version(row) is None:
         pytest.skip("it is not installed")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
-from stagepost.checkpoint import MemoryStore, Snapshot
+from stagepost.checkpoint import MemoryStore, RunStatus, Snapshot
 from stagepost.workflows import (
     END,
     Chain,
@@ -70,8 +70,9 @@ async def parked(workflow: Pattern, waits: int) -> tuple[Snapshot, Sequence[Hist
     async with MemoryStore() as store, Runner(store, workflows=[workflow]) as runner:
         run = await runner.start(workflow, {}, keep="all")
         with runner.listen(run.id) as listening:
-            while len(await runner.waits(run.id)) < waits:
+            while (await runner.runs.info(run.id)).status is not RunStatus.WAITING:
                 await listening.next()
+            assert len(await runner.waits(run.id)) == waits
         snapshot = await store.load(run.id)
         history = await runner.runs.history(run.id, limit=1000)
         await runner.cancel(run.id)

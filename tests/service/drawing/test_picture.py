@@ -98,6 +98,23 @@ def test_where_no_page_is_there_are_no_links() -> None:
     assert "step load: not reached" in titles(svg)
 
 
+def test_many_branches_stand_in_rows() -> None:
+    branches = {f"branch-number-{number}": nothing for number in range(12)}
+    drawn = Drawn(outline=outline(Chain("work", [Parallel("all", branches)])))
+    svg = ET.fromstring(draw_run(drawn, title="t"))  # noqa: S314  # our own
+    assert float(svg.attrib["width"]) < 850
+
+
+def test_items_without_pages_and_runs_that_cannot_be_opened_have_no_links() -> None:
+    places = {"ask": Standing(Mark.RUNNING, children=1)}
+    standings = Standings(places=places, items={"sizes": {0: Mark.DONE, 1: Mark.AHEAD}})
+    whole = outline(Chain("work", [Parallel("sizes", len, over="docs"), step("ask", nothing)]))
+    svg = draw_run(Drawn(outline=whole, standings=standings), title="t")
+    assert links(svg) == {}
+    assert "sizes[1]: not reached" in titles(svg)
+    assert "1 run" in texts(svg)
+
+
 def test_the_same_run_is_drawn_in_the_same_way() -> None:
     drawn = Drawn(outline=outline(nested()))
     assert draw_run(drawn, title="t") == draw_run(drawn, title="t")
@@ -174,6 +191,7 @@ def test_items_of_items_are_counted_together() -> None:
         ("customer_address_validation", 100, "customer…ion"),
         ("two\nlines\t", 200, "two lines "),
         ("x" * 100, 1, "xx…"),
+        ("W" * 100, 100, "…"),
     ],
 )
 def test_texts_are_cut_to_their_room(text: str, room: float, shown: str) -> None:

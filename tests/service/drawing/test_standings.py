@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from tests.service.drawing._runs import nested, nothing, parked
 from tests.workflows._meanings import WORKFLOWS, Meant
 from tests.workflows.test_laws import QUICK, pattern_of
 
-from stagepost.checkpoint import MemoryStore, RunStatus, Snapshot
+from stagepost.checkpoint import ItemStatus, MemoryStore, RunStatus, Snapshot, WaitStatus
 from stagepost.service._drawing._marks import Mark, strongest
 from stagepost.service._drawing._passed import surely_passed
 from stagepost.service._drawing._standings import Standings, standings_of
@@ -111,6 +112,16 @@ async def test_items_under_way_are_marked_by_the_status_of_their_run(status: Run
     changed = snapshot._replace(run=snapshot.run._replace(status=status), waits=[])
     found = standings_of(changed).items["review/judge/deep/checks"]
     assert set(found.values()) == {Mark.RUNNING if status.is_open else Mark.CANCELLED}
+
+
+async def test_a_failed_item_stays_failed_while_others_run() -> None:
+    snapshot, _ = await parked(nested(), waits=4)
+    failed = [item._replace(status=ItemStatus.FAILED) if item.idx == 1 else item for item in snapshot.items]
+    answered = [replace(wait, status=WaitStatus.ANSWERED) for wait in snapshot.waits]
+    standings = standings_of(snapshot._replace(items=failed, waits=answered))
+    assert standings.items["review/judge/deep/checks"][1] is Mark.FAILED
+    assert standings.at("review/judge/deep/checks[1]/approve").mark is Mark.FAILED
+    assert standings.at("review/judge/deep/checks[0]/approve").mark is Mark.RUNNING
 
 
 async def test_items_of_a_fold_are_done_up_to_the_one_it_is_at() -> None:

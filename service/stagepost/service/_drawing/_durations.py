@@ -12,11 +12,11 @@ def duration(seconds: float) -> str:
         return f"{round(seconds * 1000)} ms"
     if seconds < _EXACT:
         return f"{seconds:.1f} s".replace(".0 ", " ")
-    rest = round(seconds)
-    for place, (size, unit) in enumerate(_UNITS):
-        if rest >= size:
-            whole, rest = int(rest // size), int(rest % size)
-            below = _UNITS[place + 1 :][:1]
-            more = [f"{int(rest // each)} {name}" for each, name in below if rest >= each]
-            return " ".join([f"{whole:,} {unit}", *more])
-    return f"{rest} s"
+    whole = round(seconds)
+    place = next(place for place, (size, _) in enumerate(_UNITS) if whole >= size)
+    found: list[str] = []
+    for size, unit in _UNITS[place : place + 2]:
+        count, whole = divmod(whole, int(size))
+        if count:
+            found.append(f"{count:,} {unit}")
+    return " ".join(found)

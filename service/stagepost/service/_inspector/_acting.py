@@ -93,7 +93,7 @@ async def _page(
         "paths": _paths(found.history.items) if act.name == "fork" else (),
         "signals": await signals_of(ask, found.shown.run.workflow) if act.name == "signal" else (),
     }
-    return Shown("act", f"{act.title} · {run_id}", values, section="runs", run_id=run_id, status=status)
+    return Shown("act", f"{act.title} · {run_id}", values, section="runs", status=status)
 
 
 def _paths(entries: Sequence[Any]) -> Sequence[str]:

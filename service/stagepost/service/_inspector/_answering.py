@@ -149,7 +149,6 @@ async def _page(
             "back": form.get("back") or ask.given("back"),
         },
         section="inbox",
-        run_id=found.run_id,
         status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else status,
     )
 
@@ -165,4 +164,4 @@ async def _over(ask: Ask, *, is_late: bool = False) -> Shown:
     by = "" if last is None else last.by or ""
     values = {"wait_id": wait_id, "run": snapshot.run, "told": told, "by": by, "is_late": is_late}
     status = HTTPStatus.CONFLICT if is_late else HTTPStatus.NOT_FOUND
-    return Shown("over", wait_id, values, section="inbox", run_id=run_id, status=status)
+    return Shown("over", wait_id, values, section="inbox", status=status)

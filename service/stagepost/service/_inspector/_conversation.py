@@ -6,7 +6,7 @@ from typing import Any, Final
 from starlette.exceptions import HTTPException
 
 from ._asking import Ask
-from ._run import is_agent
+from ._run import followed, is_agent
 from ._shown import Shown
 
 _PAGE: Final = 60
@@ -32,7 +32,8 @@ async def conversation(ask: Ask) -> Shown:
         "below": _below(state),
         "output": shown.output,
     }
-    return Shown("conversation", f"Conversation of {run_id}", values, parts=("talk",), section="runs", run_id=run_id)
+    rung = followed(shown.run.status, run_id)
+    return Shown("conversation", f"Conversation of {run_id}", values, parts=("talk",), section="runs", run_id=rung)
 
 
 def _numbered(messages: Sequence[Any], first: int, last: int) -> Sequence[tuple[int, Mapping[str, Any]]]:

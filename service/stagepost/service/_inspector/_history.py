@@ -10,6 +10,7 @@ from stagepost.checkpoint import NotInHistory
 from .._wire._history import HistoryRow
 from ._asking import Ask
 from ._changes import changes_of
+from ._run import followed
 from ._shown import Shown
 
 _PAGE: Final = 100
@@ -27,7 +28,9 @@ async def history(ask: Ask) -> Shown:
         "first": ask.url("runs", run_id, "history") if after else "",
         "next": page.next and ask.url("runs", run_id, "history", after=page.next),
     }
-    return Shown("history", f"History of {run_id}", values, parts=("list",), section="runs", run_id=run_id)
+    return Shown(
+        "history", f"History of {run_id}", values, parts=("list",), section="runs", run_id=followed(page.status, run_id)
+    )
 
 
 async def step(ask: Ask) -> Shown:
@@ -46,7 +49,7 @@ async def step(ask: Ask) -> Shown:
         "changes": changes_of(keys, before, after),
         "attempts": await _attempts(ask, run_id, entry),
     }
-    return Shown("step", f"{entry.get('path', run_id)} · {run_id}", values, section="runs", run_id=run_id)
+    return Shown("step", f"{entry.get('path', run_id)} · {run_id}", values, section="runs")
 
 
 def fields(row: HistoryRow) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from itertools import zip_longest
 from time import thread_time
 from typing import Final
 
@@ -14,7 +15,7 @@ from .._verbs._file import FileVerbs
 from ..errors import NotServing
 from ._asking import Ask
 from ._pulse import Pulse
-from ._rendering import Rendering, digest
+from ._rendering import Rendering, state_of
 from ._shown import Build, Shown
 
 _AGAIN: Final = b"retry: 1000\n\n"  # milliseconds after which a browser comes back
@@ -41,22 +42,23 @@ class Following:
         """What changes, from the state on that the browser knows.
 
         Args:
-            known: `digest` of its parts as it has them.
+            known: `state_of` its parts as it has them.
         """
         yield _AGAIN
-        before: Mapping[str, str] = {}
         try:
-            parts = await self._parts()
+            parts = await self._parts()  # as any page that is opened: it does not count
+            is_first = True
             async with aclosing(self._news()) as news:
                 async for _ in news:
-                    if before:
+                    if not is_first:
                         await self._pulse.turn()
+                        begun = thread_time()
                         parts = await self._parts()
-                    if digest(parts) != known:
-                        known = digest(parts)
-                        for event in changed(before, parts, known):
-                            yield event
-                    before = parts
+                        self._pulse.took(begun)
+                    is_first = False
+                    for event in changed(known, parts):
+                        yield event
+                    known = state_of(parts)
         except RunNotFound:
             yield _event("gone", "", "")
         except (RunnerStopped, NotServing):
@@ -65,15 +67,11 @@ class Following:
             return
 
     async def _parts(self) -> Mapping[str, str]:
-        begun = thread_time()
-        try:
-            shown = await self._build(self._ask)
-            if not isinstance(shown, Shown):
-                return {}
-            self._run_id = shown.run_id
-            return self._rendering.parts(self._ask, shown)
-        finally:
-            self._pulse.took(begun)
+        shown = await self._build(self._ask)
+        if not isinstance(shown, Shown):
+            return {}
+        self._run_id = shown.run_id
+        return self._rendering.parts(self._ask, shown)
 
     async def _news(self) -> AsyncGenerator[None, None]:
         """Whenever something may have changed: at once, too."""
@@ -82,6 +80,8 @@ class Following:
                 async with aclosing(self._ask.bell(self._run_id)) as bell:
                     async for _ in bell:
                         yield
+                        if not self._run_id:  # it has ended: what happens now, to delete it, rings no bell
+                            break
             except RunLeftOpen:  # nobody here goes on with it; somebody may say what is to become of it
                 pass
         seen = -1
@@ -93,11 +93,18 @@ class Following:
         return await self._ask.sight.version(self._ask.caller)
 
 
-def changed(before: Mapping[str, str], parts: Mapping[str, str], state: str) -> list[bytes]:
-    """Events for the parts that have changed; the last one has the id by which the browser comes back."""
-    found = [(name, text) for name, text in parts.items() if before.get(name) != text]
+def changed(known: str, parts: Mapping[str, str]) -> list[bytes]:
+    """Events for the parts that have changed; after them one with the id by which the browser comes back.
+
+    Args:
+        known: `state_of` the parts as the browser has them.
+        parts: They as they are.
+    """
+    state = state_of(parts)
+    pairs = zip_longest(parts.items(), state.split("."), known.split(".")[: len(parts)])
+    found = [part for part, now, before in pairs if now != before]
     events = [_event("part", json.dumps({"id": name, "html": text}), "") for name, text in found]
-    return [*events, _event("state", state, state)]
+    return [*events, _event("state", state, state)] if events else []
 
 
 def _event(kind: str, data: str, name: str) -> bytes:

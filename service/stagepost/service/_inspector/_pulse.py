@@ -8,7 +8,7 @@ import anyio
 
 _LOOK: Final = 0.1  # seconds between two looks at whether anything was committed, however many pages are open
 _SHARE: Final = 0.05  # of the time of the event loop, for all pages that are open
-_LONGEST: Final = 5.0
+_LONGEST: Final = 1.0  # seconds that one look keeps the next one from
 
 
 class Pulse:

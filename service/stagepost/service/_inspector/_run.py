@@ -8,7 +8,7 @@ from stagepost.workflows import AttemptEntry, RunHistory
 
 from .._verbs._inspected import Inspected
 from .._wire._run import RunShown
-from ._acts import ACTS, STOPPED
+from ._acts import ACTS, OPEN, STOPPED
 from ._asking import Ask
 from ._pictures import Pictures
 from ._shown import Shown
@@ -36,7 +36,12 @@ async def run(ask: Ask) -> Shown:
         "forks": (await ask.sight.list(ask.caller, {"forked_from": run_id}, limit=_BELOW)).runs,
         "recorded": (await ask.sight.acts(ask.caller, run_id)).acts,
     }
-    return Shown("run", run_id, values, parts=PARTS, section="runs", run_id=run_id)
+    return Shown("run", run_id, values, parts=PARTS, section="runs", run_id=followed(shown.run.status, run_id))
+
+
+def followed(status: str, run_id: str) -> str:
+    """`Shown.run_id` of a run's page."""
+    return run_id if status in OPEN else ""
 
 
 def is_agent(state: Mapping[str, Any]) -> bool:

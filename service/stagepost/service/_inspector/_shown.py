@@ -22,7 +22,7 @@ class Shown:
         values: What the templates show.
         parts: What may change while it is looked at, by the names of its templates.
         section: The entry of the navigation that it belongs to.
-        run_id: The run that it shows, and no other; empty for a page of many.
+        run_id: The open run that it shows, and no other; empty for a page of many, and of a run that has ended.
         status: The status of the answer.
     """
 

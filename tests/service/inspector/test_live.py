@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from time import thread_time
 from typing import Any
 
 import anyio
@@ -15,10 +16,12 @@ from tests.service.inspector import _office as office
 from stagepost.checkpoint import MemoryStore, SqliteStore
 from stagepost.service import RequestLimits, create_app
 from stagepost.service._inspector._pulse import Pulse
+from stagepost.service._inspector._steps import Metered
 from stagepost.workflows import Runner
 
 pytest.importorskip("uvicorn")
 
+import anyio.lowlevel
 from tests._browser import served_in_thread  # the module is skipped without it
 
 LIMIT = 20.0  # seconds: only what hangs takes so long
@@ -79,8 +82,14 @@ def office_of(path: Path) -> Any:
     return opened
 
 
-def test_a_run_that_goes_on_changes_its_page_and_no_part_that_stays(tmp_path: Path) -> None:
-    with served(office_of(tmp_path / "runs.db")) as http, followed(http, "/inspect/runs/mail-1") as page:
+@pytest.fixture(scope="module")
+def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with served(office_of(tmp_path_factory.mktemp("live") / "runs.db")) as client:
+        yield client
+
+
+def test_a_run_that_goes_on_changes_its_page_and_no_part_that_stays(http: httpx.Client) -> None:
+    with followed(http, "/inspect/runs/mail-1") as page:
         assert http.post("/inspect/waits/mail-1/letter", data={"value": "hello"}).status_code == 303
         seen: dict[str, str] = {}
         while "completed" not in seen.get("part-head", ""):
@@ -89,9 +98,8 @@ def test_a_run_that_goes_on_changes_its_page_and_no_part_that_stays(tmp_path: Pa
         assert "hello" in seen["part-values"]
 
 
-def test_lists_and_the_inbox_change_with_any_run(tmp_path: Path) -> None:
+def test_lists_and_the_inbox_change_with_any_run(http: httpx.Client) -> None:
     with (
-        served(office_of(tmp_path / "runs.db")) as http,
         followed(http, "/inspect/runs?status=waiting") as page,
         followed(http, "/inspect") as inbox,
     ):
@@ -102,17 +110,14 @@ def test_lists_and_the_inbox_change_with_any_run(tmp_path: Path) -> None:
                 seen |= each.parts()
 
 
-def test_whoever_comes_back_with_what_it_knows_gets_what_is_new_and_else_all(tmp_path: Path) -> None:
-    with served(office_of(tmp_path / "runs.db")) as http:
-        path = "/inspect/runs?workflow=mail"
-        with followed(http, path, **{"last-event-id": "0123"}) as page:
-            assert set(page.parts()) == {"part-list"}
+def test_whoever_comes_back_with_what_it_knows_gets_what_is_new_and_else_all(http: httpx.Client) -> None:
+    with followed(http, "/inspect/runs?workflow=mail", **{"last-event-id": "0123"}) as page:
+        assert set(page.parts()) == {"part-list"}
 
 
-def test_a_page_of_a_run_that_is_deleted_says_so(tmp_path: Path) -> None:
-    with served(office_of(tmp_path / "runs.db")) as http, followed(http, "/inspect/runs/order-1040") as page:
+def test_a_page_of_a_run_that_is_deleted_says_so(http: httpx.Client) -> None:
+    with followed(http, "/inspect/runs/order-1040") as page:
         http.post("/inspect/runs/order-1040/do/delete", data={})
-        http.post("/inspect/waits/mail-1/letter", data={"value": "another commit"})
         kind = ""
         while kind != "gone":
             kind = page.next()[0]
@@ -145,12 +150,47 @@ async def test_one_page_looks_for_all_and_all_hear_of_it() -> None:
 
 
 async def test_pages_together_take_a_share_of_the_time() -> None:
-    pulse = Pulse(share=0.1)
-    pulse.took(0.0)  # as if one had cost all the time since the thread began
+    pulse = Pulse(share=0.5)
     begun = anyio.current_time()
-    with anyio.move_on_after(0.05) as waiting:
+    for _ in range(4):
         await pulse.turn()
-    assert waiting.cancelled_caught or anyio.current_time() - begun < LIMIT
+        pulse.took(0.02)
+    await pulse.turn()
+    assert anyio.current_time() - begun >= 4 * 0.02 / 0.5
+
+
+async def test_only_what_a_coroutine_does_itself_is_its_cost() -> None:
+    async def works() -> str:
+        until = thread_time() + 0.02
+        while thread_time() < until:
+            pass
+        await anyio.sleep(0.01)
+        return "done"
+
+    async def works_beside() -> None:
+        until = thread_time() + 0.5
+        while thread_time() < until:
+            await anyio.lowlevel.checkpoint()
+
+    metered = Metered(works())
+    async with anyio.create_task_group() as group:
+        group.start_soon(works_beside)
+        assert await metered == "done"
+    assert 0.02 <= metered.cost < 0.3
+
+
+async def test_what_is_thrown_into_it_reaches_the_coroutine() -> None:
+    left: list[str] = []
+
+    async def waits() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            left.append("left")
+
+    with anyio.move_on_after(0.01):
+        await Metered(waits())
+    assert left == ["left"]
 
 
 @pytest.mark.parametrize("kind", [MemoryStore, SqliteStore], ids=["memory", "file"])

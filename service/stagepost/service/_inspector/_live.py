@@ -4,7 +4,6 @@ import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from itertools import zip_longest
-from time import thread_time
 from typing import Final
 
 from stagepost.checkpoint import RunNotFound
@@ -17,6 +16,7 @@ from ._asking import Ask
 from ._pulse import Pulse
 from ._rendering import Rendering, state_of
 from ._shown import Build, Shown
+from ._steps import Metered
 
 _AGAIN: Final = b"retry: 1000\n\n"  # milliseconds after which a browser comes back
 
@@ -52,9 +52,9 @@ class Following:
                 async for _ in news:
                     if not is_first:
                         await self._pulse.turn()
-                        begun = thread_time()
-                        parts = await self._parts()
-                        self._pulse.took(begun)
+                        look = Metered(self._parts())
+                        parts = await look
+                        self._pulse.took(look.cost)
                     is_first = False
                     for event in changed(known, parts):
                         yield event

@@ -1,7 +1,6 @@
 """When pages are to be looked at again: as soon as something was committed, and not so often that it costs much."""
 
 from collections.abc import Awaitable, Callable
-from time import thread_time
 from typing import Final
 
 import anyio
@@ -55,12 +54,10 @@ class Pulse:
         async with self._turn:
             await anyio.sleep(max(self._free_at - anyio.current_time(), 0))
 
-    def took(self, begun: float) -> None:
+    def took(self, cost: float) -> None:
         """A look has cost something.
 
         Args:
-            begun: `thread_time` before it.
+            cost: Seconds of processor time.
         """
-        cost = max(thread_time() - begun, 0.0)
-        now = anyio.current_time()
-        self._free_at = max(self._free_at, now) + min(cost / self._share, _LONGEST)
+        self._free_at = max(self._free_at, anyio.current_time()) + min(cost / self._share, _LONGEST)

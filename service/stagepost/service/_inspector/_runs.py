@@ -25,11 +25,10 @@ async def runs(ask: Ask) -> Shown:
             ask.caller, filters.store(), after=asked.after, before=asked.before, limit=asked.limit
         )
         counts = await ask.sight.count(ask.caller, filters.store(status=None))
-    workflows = sorted((await ask.sight.count(ask.caller, {}, by="workflow")).counts)
     values = {
         "filters": filters,
         "page": page,
-        "workflows": workflows,
+        "workflows": await _workflows(ask, filters.given["workflow"]),
         "tabs": _tabs(ask, filters, counts),
         "matching": _matching(filters, counts),
         "newer": page.previous and ask.url("runs", **filters.query(before=page.previous)),
@@ -38,6 +37,14 @@ async def runs(ask: Ask) -> Shown:
         "many": {act: ask.url("many", act, **filters.query()) for act in ("resume", "cancel", "retry_items", "delete")},
     }
     return Shown("runs", "Runs", values, parts=("list",), section="runs")
+
+
+async def _workflows(ask: Ask, chosen: str) -> Sequence[str]:
+    """Names of workflows to choose from: those that are known here, or in a file alone those that have runs."""
+    names = {each.name for each in (await ask.sight.workflows(ask.caller)).workflows}
+    if not names:
+        names = {*(await ask.sight.count(ask.caller, {}, by="workflow")).counts}
+    return sorted({*names, *filter(None, [chosen])})
 
 
 def _tabs(ask: Ask, filters: Filters, counts: RunCounts) -> Sequence[tuple[str, str, int, bool]]:

@@ -173,9 +173,8 @@ async def main(runs: int) -> None:
             print(f"\na part is sent {median(found):.0f} ms after the commit (largest {max(found):.0f} ms)")
             pairs = [(await busy(app, runner, 0, 3), await busy(app, runner, 20, 3)) for _ in range(6)]
             more = median(watched / alone for alone, watched in pairs) - 1
-            print(
-                f"a run costs {median(alone for alone, _ in pairs):.2f} ms of the event loop; 20 open pages: {more:+.1%}"
-            )
+            cost = median(alone for alone, _ in pairs)
+            print(f"a run costs {cost:.2f} ms of the event loop's time; 20 open pages: {more:+.1%}")
 
 
 if __name__ == "__main__":

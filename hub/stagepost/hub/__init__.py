@@ -58,6 +58,7 @@ from ._replies import Replies
 from ._report import Delivery
 from ._sending import Outgoing, SendOn, Sends
 from ._stopping import StopReport, Unfinished
+from ._stuck import StuckAgent
 from ._supervision import Restart, Supervision
 from ._timers import Timer
 from ._topology import AgentDescription, TimerDescription, Topology
@@ -69,6 +70,7 @@ from .errors import (
     AgentNotStarted,
     AgentStopped,
     AlreadyForwarded,
+    DeadLetterNotFound,
     DeliveryError,
     DuplicateAgent,
     HandlerFailed,
@@ -114,6 +116,7 @@ __all__ = [
     "Clock",
     "Context",
     "DeadLetter",
+    "DeadLetterNotFound",
     "DeadReason",
     "Delivery",
     "DeliveryError",
@@ -180,6 +183,7 @@ __all__ = [
     "SendOn",
     "Sends",
     "StopReport",
+    "StuckAgent",
     "SubscriptionAdded",
     "SubscriptionRemoved",
     "Supervision",

@@ -1,4 +1,4 @@
-"""Agents whose handlers run longer than they should."""
+"""Agents whose handlers run longer than they should, and who has messages on their way to whom."""
 
 from datetime import timedelta
 
@@ -6,7 +6,7 @@ import anyio
 import pytest
 from tests.hub._agents import Gate, Ping, echo
 
-from stagepost.hub import Hub, InvalidArgument, MessageType
+from stagepost.hub import Hub, InvalidArgument, MessageType, Traffic
 from stagepost.hub.testing import VirtualClock
 
 
@@ -76,3 +76,21 @@ async def test_a_hub_that_was_not_entered_has_nobody_stuck() -> None:
     assert hub.stuck(longer_than=0) == ()
     with pytest.raises(InvalidArgument, match="longer_than"):
         hub.stuck(longer_than=-1)
+
+
+async def test_messages_on_their_way_are_counted_by_who_has_sent_them() -> None:
+    gate = Gate()
+    async with Hub() as hub:
+        hub.register(gate, topics=["pings"], mailbox=2)
+        assert hub.traffic() == ()
+        await hub.send("gate", Ping(1), sender="teller")
+        await gate.entered.wait()
+        await hub.send("gate", Ping(2), sender="teller")
+        await hub.publish("pings", Ping(3), sender="clock")
+        assert hub.traffic() == (
+            Traffic(sender="teller", recipient="gate", topic=None, waiting=1, running=1),
+            Traffic(sender="clock", recipient="gate", topic="pings", waiting=1, running=0),
+        )
+        gate.opened.set()
+        await hub.drain()
+        assert hub.traffic() == ()

@@ -63,6 +63,7 @@ from ._supervision import Restart, Supervision
 from ._timers import Timer
 from ._topology import AgentDescription, TimerDescription, Topology
 from ._traceback import traceback_text
+from ._traffic import Traffic
 from ._wake import Clock
 from ._watches import AgentEnded
 from .errors import (
@@ -193,6 +194,7 @@ __all__ = [
     "Timer",
     "TimerDescription",
     "Topology",
+    "Traffic",
     "UnexpectedReply",
     "Unfinished",
     "WrongStart",

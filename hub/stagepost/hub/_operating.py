@@ -1,4 +1,4 @@
-"""What an operator of a hub asks for: which agents are stuck, and dead letters sent again."""
+"""What an operator of a hub asks for: who sends to whom, which agents are stuck, and dead letters sent again."""
 
 from functools import partial
 from typing import Any, Final
@@ -14,6 +14,7 @@ from ._router import Router, terms_of
 from ._sending import SendingLayers, Stamped
 from ._stuck import StuckAgent, stuck_agents
 from ._time_slice import TimeSlice
+from ._traffic import Traffic, traffic_on
 from .errors import DeadLetterNotFound, HubNotStarted, InvalidArgument
 
 BY: Final = "resent-by"
@@ -44,6 +45,14 @@ class Operating:
         """
         limit = seconds(longer_than, "longer_than")
         return () if self._engine is None else stuck_agents(self._directory, self._engine.stamps, limit)
+
+    def traffic(self) -> tuple[Traffic, ...]:
+        """Who has messages on their way to whom at this moment, by sender, recipient and topic.
+
+        Messages that are handled within microseconds are seldom seen; looking again and again tells who sends to whom.
+        Of an agent's messages at most 100 are looked at.
+        """
+        return traffic_on(self._directory)
 
     async def resend(
         self, letter: DeadLetter | str, *, by: str | None = None, timeout: Duration | None = TIMEOUT

@@ -53,6 +53,8 @@ class Box:
         tally: How many items stand how.
         inner: Boxes in it.
         ways: Arrows between these; without arrows they stand side by side.
+        busy: Which of these are drawn as busy; None: those between boxes that a run has been at.
+        words: What its mark means, if that is not what it means for a place.
     """
 
     key: str
@@ -68,11 +70,17 @@ class Box:
     tally: Mapping[Mark, int] = field(default_factory=dict)
     inner: "Sequence[Box]" = ()
     ways: Sequence[Way] = ()
+    busy: frozenset[Way] | None = None
+    words: str = ""
 
     @property
     def said(self) -> str:
         """It in words."""
-        words = [f"{self.kind} {self.name[:_SAID]}: {WORDS[self.mark]}", self.note, (self.error or "")[:_SAID]]
+        words = [
+            f"{self.kind} {self.name[:_SAID]}: {self.words or WORDS[self.mark]}",
+            self.note,
+            (self.error or "")[:_SAID],
+        ]
         return ", ".join(filter(None, words)) if self.kind is not Kind.END else "the end"
 
 

@@ -22,6 +22,11 @@ class Kind(StrEnum):
     CONDITIONAL = "conditional"
     END = "end"
     MORE = "more"
+    HUB = "hub"
+    AGENT = "agent"
+    TOPIC = "topic"
+    LISTENER = "listener"
+    OUTSIDE = "outside"
 
 
 class Way(NamedTuple):

@@ -42,7 +42,17 @@ def draw_run(drawn: Drawn, *, title: str, most: int = MOST) -> Markup:
         most: How many places are drawn; of a larger workflow the innermost boxes stay closed, or those are drawn that
             are near where it stands.
     """
-    whole = measured(boxes_of(drawn, most=most))
+    return picture_of(boxes_of(drawn, most=most), title=title)
+
+
+def picture_of(box: Box, *, title: str) -> Markup:
+    """A box with all that is in it as an SVG.
+
+    Args:
+        box: It.
+        title: What the picture shows, in a line.
+    """
+    whole = measured(box)
     width, height = whole.width + 2 * _MARGIN, whole.height + 2 * _MARGIN
     return element(
         "svg",
@@ -76,8 +86,8 @@ def _frame(shown: Measured) -> Markup:
     head = [
         element("title", box.said),
         element("rect", class_="d-shape", width=shown.width, height=shown.height, rx=_rounding(box)),
-        sign(box.mark, 10, middle - 10.5) if box.kind is not Kind.MORE else None,
-        element("text", shown.title, class_="d-name", x=28, y=middle),
+        sign(box.mark, 10, middle - 10.5) if box.kind not in _UNSIGNED else None,
+        _title(shown, middle),
     ]
     if box.inner and box.kind is not Kind.CHAIN:
         x = 28 + width_of(shown.title) + 8
@@ -94,13 +104,26 @@ _KINDS: Final = {
     Kind.BRANCHES: "at once",
     Kind.CONDITIONAL: "one of these",
     Kind.STEP: "its runs",
+    Kind.HUB: "hub",
 }
+
+
+_UNSIGNED: Final = (Kind.MORE, Kind.TOPIC, Kind.OUTSIDE)
+
+
+def _title(shown: Measured, y: float) -> Markup:
+    if shown.box.kind in _UNSIGNED:
+        return element("text", shown.title, class_="d-name", x=shown.width / 2, y=y, text_anchor="middle")
+    return element("text", shown.title, class_="d-name", x=28, y=y)
+
+
+_ROUND: Final = (Kind.CHOICE, Kind.TOPIC)
 
 
 def _rounding(box: Box) -> float:
     if box.inner:
         return 12
-    return 17 if box.kind is Kind.CHOICE else 8
+    return 17 if box.kind in _ROUND else 8
 
 
 def _toggle(shown: Measured) -> Markup:
@@ -119,11 +142,13 @@ def _arrows(shown: Measured) -> Sequence[Markup]:
     """Arrows below their labels, all from where the inside of the box begins."""
     if not shown.arrows:
         return []
+    box = shown.box
     boxes = {each.box.key: each.box for each, _ in shown.inner}
     lines: list[Markup] = []
     labels: list[Markup] = []
     for way, route, label in shown.arrows:
-        taken = " is-taken" if _is_taken(boxes[way.source], boxes[way.target]) else ""
+        is_busy = _is_taken(boxes[way.source], boxes[way.target]) if box.busy is None else way in box.busy
+        taken = " is-taken" if is_busy else ""
         lines.append(element("path", class_=f"d-way{' d-back' if route.leads_back else ''}{taken}", d=route.path))
         lines.append(element("path", class_=f"d-tip{taken}", d=_tip(route)))
         if label:

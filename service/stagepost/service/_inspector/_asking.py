@@ -62,6 +62,11 @@ class Ask:
         """Whether whoever asks may do what needs this scope, here."""
         return not isinstance(self.sight, FileVerbs) and self.caller.may(Scope(scope))
 
+    @property
+    def has_hub(self) -> bool:
+        """Whether there is a hub to look at."""
+        return self.serving is not None and self.serving.runner.hub is not None
+
     def url(self, *parts: str, **query: object) -> str:
         """The address of a page of the inspector.
 

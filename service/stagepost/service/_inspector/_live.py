@@ -6,6 +6,8 @@ from contextlib import aclosing
 from itertools import zip_longest
 from typing import Final
 
+import anyio
+
 from stagepost.checkpoint import RunNotFound
 from stagepost.workflows import RunLeftOpen, RunnerStopped
 
@@ -37,6 +39,7 @@ class Following:
         self._ask = ask
         self._build = build
         self._run_id = ""
+        self._every = 0.0
 
     async def events(self, known: str) -> AsyncGenerator[bytes, None]:
         """What changes, from the state on that the browser knows.
@@ -70,11 +73,14 @@ class Following:
         shown = await self._build(self._ask)
         if not isinstance(shown, Shown):
             return {}
-        self._run_id = shown.run_id
+        self._run_id, self._every = shown.run_id, shown.every
         return self._rendering.parts(self._ask, shown)
 
     async def _news(self) -> AsyncGenerator[None, None]:
         """Whenever something may have changed: at once, too."""
+        while self._every:
+            yield
+            await anyio.sleep(self._every)
         if self._run_id and not isinstance(self._ask.sight, FileVerbs):
             try:
                 async with aclosing(self._ask.bell(self._run_id)) as bell:

@@ -16,6 +16,7 @@ from ._words import Words
 _NAVIGATION: Final = (
     ("inbox", "Inbox", ()),
     ("runs", "Runs", ("runs",)),
+    ("hub", "Hub", ("hub",)),
     ("check", "Deploy check", ("check",)),
 )
 
@@ -45,7 +46,11 @@ class Rendering:
             f"inspect/{shown.name}.html",
             part={name.removeprefix("part-"): Markup(text) for name, text in parts.items()},  # noqa: S704  # made by templates that escape
             state=state_of(parts),
-            sections=[(ask.url(*path), title, key == shown.section) for key, title, path in _NAVIGATION],
+            sections=[
+                (ask.url(*path), title, key == shown.section)
+                for key, title, path in _NAVIGATION
+                if key != "hub" or ask.has_hub
+            ],
             **values,
         )
         return HTMLResponse(text, shown.status)

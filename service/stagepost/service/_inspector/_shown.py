@@ -24,6 +24,7 @@ class Shown:
         section: The entry of the navigation that it belongs to.
         run_id: The open run that it shows, and no other; empty for a page of many, and of a run that has ended.
         status: The status of the answer.
+        every: After how many seconds it changes, also if nothing is committed; 0 if only with a commit.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Shown:
     section: str = ""
     run_id: str = ""
     status: int = HTTPStatus.OK
+    every: float = 0.0
 
 
 Build: TypeAlias = Callable[[Ask], Awaitable[Shown | Response]]

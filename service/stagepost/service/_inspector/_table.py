@@ -8,6 +8,8 @@ from ._answering import answer, wait
 from ._check import check
 from ._conversation import conversation
 from ._history import history, step
+from ._hub import agent, hub
+from ._hub_letters import letter, resend
 from ._inbox import inbox
 from ._many import many, perform_many
 from ._run import run
@@ -29,10 +31,14 @@ PAGES: Final[Sequence[tuple[str, Build]]] = (
     ("/many/{act}", many),
     ("/waits/{wait_id:path}", wait),
     ("/check", check),
+    ("/hub", hub),
+    ("/hub/agents/{agent}", agent),
+    ("/hub/letters/{message_id}", letter),
 )
 
 ANSWERS: Final[Sequence[tuple[str, Answer]]] = (
     (f"{_RUN}/do/{{act}}", perform),
     ("/many/{act}", perform_many),
     ("/waits/{wait_id:path}", answer),
+    ("/hub/letters/{message_id}", resend),
 )

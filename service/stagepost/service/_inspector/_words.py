@@ -46,6 +46,16 @@ class Words:
         return "" if first is None or last is None else seconds((last - first).total_seconds())
 
     @staticmethod
+    def at(seconds: float) -> datetime:
+        """A time that is given in seconds since 1970."""
+        return datetime.fromtimestamp(seconds, UTC)
+
+    @staticmethod
+    def seconds(span: float) -> str:
+        """How long something takes."""
+        return seconds(span)
+
+    @staticmethod
     def count(number: int) -> str:
         """A number."""
         return f"{number:,}"

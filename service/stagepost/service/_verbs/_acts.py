@@ -26,6 +26,7 @@ _MAKE: Final = (
 _ADD: Final = "INSERT INTO app_stagepost_acts (at, act, who, run_id, note) VALUES (?, ?, ?, ?, ?)"
 _FORGET: Final = "DELETE FROM app_stagepost_acts WHERE at < ?"
 _READ: Final = "SELECT at, act, who, run_id, note FROM app_stagepost_acts WHERE run_id = ? ORDER BY at DESC LIMIT ?"
+_READ_ACT: Final = "SELECT at, act, who, run_id, note FROM app_stagepost_acts WHERE act = ? ORDER BY at DESC LIMIT ?"
 _KEPT: Final = timedelta(days=400)
 _SHOWN: Final = 50
 
@@ -55,8 +56,17 @@ async def record_act(store: Written, act: str, by: str, run_id: str, note: str =
 
 async def read_acts(store: Queried, run_id: str) -> ActList:
     """What was done to a run, the last first."""
+    return await _read(store, _READ, run_id)
+
+
+async def read_acts_of(store: Queried, act: str) -> ActList:
+    """What was done by one verb, the last first."""
+    return await _read(store, _READ_ACT, act)
+
+
+async def _read(store: Queried, text: str, value: str) -> ActList:
     try:
-        rows: Sequence[Any] = await store.query(_READ, run_id, _SHOWN)
+        rows: Sequence[Any] = await store.query(text, value, _SHOWN)
     except StatementFailed:  # nobody has done anything yet, so that there is no table
         rows = ()
     return ActList(

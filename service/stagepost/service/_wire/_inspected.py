@@ -29,12 +29,12 @@ class ActRow(Output):
 
     at: datetime
     """When."""
-    act: Literal["settle", "cancel", "resume", "fork", "retry_items", "delete"]
+    act: Literal["settle", "cancel", "resume", "fork", "retry_items", "delete", "resend"]
     """What."""
     by: str
     """The name of the key with which it was done."""
     run_id: str
-    """The run."""
+    """The run; of a dead letter that was sent again, the id of its message."""
     note: str
     """What came of it, such as the id of a new run."""
 

@@ -18,7 +18,7 @@ from ._assets import Assets
 _OWN: Final = MappingProxyType({"stagepost": Path(__file__).parent / "stagepost"})
 
 
-_TURNING: Final = (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))  # what follows, to the left
+_TURNING: Final = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))  # what follows, to the left
 _UNSEEN: Final = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
     0x7F: 0x2421,

@@ -13,7 +13,7 @@ from stagepost.service._drawing._outline import Part, outline_of
 from stagepost.service._drawing._picture import draw_run
 from stagepost.service._drawing._standings import Standings, standings_of
 from stagepost.service._drawing._text import fitted, plain, width_of
-from stagepost.workflows import Chain, Parallel, Pattern, step
+from stagepost.workflows import END, Chain, Graph, Parallel, Pattern, key_exists, step
 
 HOSTILE = "<script>alert('\x1b[31m')</script>\r\n\u202e" + "x" * 5000
 
@@ -52,6 +52,45 @@ async def test_a_run_is_drawn_with_its_marks_in_words_and_links_to_its_places() 
     assert found["item-sizes[1]"] == "/step/sizes[1]"
     assert found["item-review/judge/deep/checks[2]"] == "?open=review/judge/deep/checks[2]"
     assert "n is 1" in texts(svg)
+
+
+async def test_the_ways_that_were_decided_are_taken_and_no_others() -> None:
+    snapshot, history = await parked(nested(), waits=4)
+    assert snapshot.shape is not None
+    whole = outline_of(snapshot.shape, "campaign")
+
+    def taken(standings: Standings, name: str) -> set[tuple[str, str]]:
+        boxes = [boxes_of(Drawn(outline=whole, standings=standings))]
+        for box in boxes:  # it grows meanwhile
+            boxes += box.inner
+        return {(way.source, way.target) for box in boxes if box.name == name for way in box.busy}
+
+    told, guessed = standings_of(snapshot, history), standings_of(snapshot)
+    assert taken(told, "review") == {("review/draft/", "review/judge/"), ("review/judge/", "review/draft/")}
+    assert taken(told, "judge") == {("review/judge", "review/judge/quick"), ("review/judge", "review/judge/deep/")}
+    assert taken(told, "campaign") == {("load", "sizes"), ("sizes", "review/")}
+    assert taken(guessed, "judge") == {("review/judge", "review/judge/deep/")}
+
+
+def test_out_of_a_graph_the_way_that_was_decided_is_taken() -> None:
+    graph = Graph("loop")
+    graph.add("one", nothing)
+    graph.add("two", nothing)
+    graph.start("one")
+    graph.edge("one", END, when=key_exists("a"))
+    graph.edge("one", END, when=key_exists("b"))
+    graph.edge("one", "two")
+    graph.finish("two")
+    done = {"one": Standing(Mark.DONE)}
+    for standings, expected in (
+        (Standings(places=done, led={"one": frozenset({""})}), {("one", "->END")}),
+        (Standings(places=done, led={"one": frozenset({"two"})}), {("one", "two")}),
+        (Standings(places={**done, "two": Standing(Mark.DONE)}), {("one", "->END"), ("one", "two"), ("two", "->END")}),
+        (Standings(places={**done, "two": Standing(Mark.RUNNING)}), {("one", "two")}),
+    ):
+        box = boxes_of(Drawn(outline=outline(graph), standings=standings))
+        assert {(way.source, way.target) for way in box.busy} == expected
+        assert [way.label for way in box.ways if way.target == "->END"] == ["has a or has b", None]
 
 
 async def test_an_item_is_opened_in_place() -> None:

@@ -27,7 +27,6 @@ from ._svg import at, element, group, number
 from ._text import width_of
 
 _MARGIN: Final = 8.0
-_TAKEN: Final = frozenset({Mark.DONE, Mark.RETRIED, Mark.RUNNING, Mark.WAITING, Mark.FAILED, Mark.CANCELLED})
 
 
 def draw_run(drawn: Drawn, *, title: str, most: int = MOST) -> Markup:
@@ -142,13 +141,10 @@ def _arrows(shown: Measured) -> Sequence[Markup]:
     """Arrows below their labels, all from where the inside of the box begins."""
     if not shown.arrows:
         return []
-    box = shown.box
-    boxes = {each.box.key: each.box for each, _ in shown.inner}
     lines: list[Markup] = []
     labels: list[Markup] = []
     for way, route, label in shown.arrows:
-        is_busy = _is_taken(boxes[way.source], boxes[way.target]) if box.busy is None else way in box.busy
-        taken = " is-taken" if is_busy else ""
+        taken = " is-taken" if way in shown.box.busy else ""
         lines.append(element("path", class_=f"d-way{' d-back' if route.leads_back else ''}{taken}", d=route.path))
         lines.append(element("path", class_=f"d-tip{taken}", d=_tip(route)))
         if label:
@@ -161,14 +157,6 @@ def _label(way: Way, route: Route, label: str) -> Markup:
     full = element("title", way.label or "")
     x, y = route.label.x, route.label.y + 4
     return element("text", full, label, class_="d-label", x=x, y=y, text_anchor=anchor)
-
-
-def _is_taken(source: Box, target: Box) -> bool:
-    """Whether a run has gone this way, as far as its boxes tell."""
-    return source.mark in _TAKEN and (target.mark in _TAKEN or (target.kind is Kind.END and source.mark in _PASSED))
-
-
-_PASSED: Final = frozenset({Mark.DONE, Mark.RETRIED})
 
 
 def _tip(route: Route) -> str:

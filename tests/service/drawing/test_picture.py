@@ -2,10 +2,11 @@
 
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.service.drawing._runs import SVG, links, nested, nothing, parked, texts, titles
+from tests.service.drawing._runs import SVG, links, nested, nothing, parked, texts, titles, ways
 
 from stagepost.service._drawing._boxes import Drawn, boxes_of
 from stagepost.service._drawing._marks import Mark, Standing
@@ -197,6 +198,8 @@ def test_of_a_long_chain_what_is_near_its_standing_is_drawn() -> None:
 
 def test_500_places_are_drawn() -> None:
     svg = draw_run(Drawn(outline=chain(500)), title="t")
+    assert ways(svg) == (499, 0)
+    assert len(svg) < 200_000
     assert {"s0", "s499"} <= set(texts(svg))
 
 
@@ -207,6 +210,11 @@ def test_of_a_large_workflow_the_innermost_boxes_stay_closed() -> None:
     assert "s0-0" in shown
     assert "s19-0" not in shown
     assert "20 places" in shown
+    closed = Drawn(outline=outline(Chain("whole", parts)), toggle=toggled)
+    assert links(draw_run(closed, title="t", most=100))["toggle-part19/"] == "?open=part19/"
+    opened = draw_run(replace(closed, opened=frozenset({"part19/"})), title="t", most=100)
+    assert {"s19-0", "close"} <= set(texts(opened))
+    assert "s18-0" not in texts(opened)
 
 
 def test_items_of_items_are_counted_together() -> None:

@@ -1,7 +1,8 @@
-"""The pages of the hub in a real browser: at two widths, light and dark, and a dead letter that is sent again."""
+"""Pictures and the pages of the hub in a real browser: at two widths, light and dark; a dead letter is sent again."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 
 import pytest
 from tests._needs import need
@@ -14,7 +15,9 @@ from tests._browser import Served, opened_browser, served_in_thread  # noqa: E40
 from tests.service.inspector._bank import served  # noqa: E402
 from tests.service.inspector.test_browser import page_of  # noqa: E402
 
+from stagepost.checkpoint import MemoryStore  # noqa: E402
 from stagepost.service import RequestLimits, create_app  # noqa: E402
+from stagepost.workflows import Chain, Runner, State, step  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +78,32 @@ def test_a_dead_letter_is_read_and_sent_again(browser: Browser, service: Served)
         expect(page.get_by_text("The letter was sent again.")).to_be_visible()
         page.get_by_text("Sent again before").click()
         expect(page.locator("#resends")).to_contain_text("by local")
+
+
+def nothing(state: State) -> Mapping[str, object]:
+    return {}
+
+
+@asynccontextmanager
+async def long_run() -> AsyncIterator[Runner]:
+    workflow = Chain("long", [step(f"step-{number}", nothing) for number in range(45)])
+    async with MemoryStore() as store, Runner(store, workflows=[workflow], keep="all") as runner:
+        await (await runner.start(workflow, {}, run_id="long-1")).result()
+        yield runner
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_pictures_keep_their_size_however_long_they_are(browser: Browser, width: int) -> None:
+    app = create_app(long_run, limits=RequestLimits.none())
+    with served_in_thread(app) as service, page_of(browser, width) as page:
+        page.goto(f"{service.address}/inspect/runs/long-1")
+        for kind in ("d-graph", "d-waterfall"):
+            size = page.locator(f"svg.{kind}").evaluate(
+                "svg => [svg.getBoundingClientRect().height, parseFloat(svg.getAttribute('height'))]"
+            )
+            assert size[0] == pytest.approx(size[1], abs=1)
+        name = page.locator("svg.d-graph .d-name").first
+        assert name.evaluate("text => text.getBoundingClientRect().height") > 11
+        page.locator("svg.d-graph a").last.focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name=re.compile("step-44"))).to_be_visible()

@@ -94,8 +94,9 @@ class Drawn:
         standings: How its places stand.
         address: Address of the page of a place, by its path. Paths of what is drawn once for all items have no number
             (``orders[]/check``), those of items one (``orders[3]``). None: there is no such page.
-        toggle: Address of the same picture with something opened, or closed if it is open: an item (``orders[3]``), or
-            the runs that a step has started (its path). None if that cannot be.
+        toggle: Address of the same picture with something opened, or closed if it is open: an item (``orders[3]``), the
+            runs that a step has started (its path), or a box that is closed since there are too many (its path with a
+            slash after it). None if that cannot be.
         opened: What is open.
         children: Runs that steps have started, by path of the step; those of steps that are open are drawn.
         name: What comes before all keys, for runs in runs.
@@ -124,7 +125,7 @@ class _Building:
     def __init__(self, drawn: Drawn, most: int) -> None:
         self._drawn = drawn
         self._most = most
-        self._expanded = expanded(drawn.outline, most)
+        self._expanded = expanded(drawn.outline, most, drawn.opened)
         self._several = _of_all_items(drawn.outline, drawn.standings)
 
     def box(self, part: Part) -> Box:
@@ -136,10 +137,12 @@ class _Building:
         if part.parts and part.key in self._expanded:
             kept = windowed(part, self._most, lambda each: self._stands(each).mark)
             inner = [self.box(each) for each in kept.parts]
-            return self._made(part, self._around(part, inner), inner, kept.ways)
+            is_opened = part.key in self._drawn.opened
+            text, toggle = ("close", part.key) if is_opened else ("", None)
+            return self._made(part, self._around(part, inner), inner, kept.ways, toggle=toggle, toggle_text=text)
         if part.parts:
             count = sum(1 for _ in parts_in(part)) - 1
-            return self._made(part, self._stands(part), note=f"{count} places")
+            return self._made(part, self._stands(part), note=f"{count} places", toggle=part.key, toggle_text="open")
         return self._leaf(part)
 
     def _leaf(self, part: Part) -> Box:

@@ -132,6 +132,27 @@ def serve(
 
 
 @main.command()
+def inspect(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", show_default=False, help="The file; by default $STAGEPOST_FILE, or runs.db."),
+    ] = None,
+    *,
+    app: AppOption = None,
+    port: Annotated[int | None, typer.Option(metavar="PORT", help="On which port; a free one by default.")] = None,
+    debug: DebugOption = False,
+) -> None:
+    """Show the runs of a file in a browser, beside the process that owns it; nothing is changed."""
+
+    async def job(screen: "Screen") -> Exit:
+        found = loaded("stagepost.service._cli._inspecting", "stagepost inspect")
+        code: Exit = await found.inspected(file, app, port, screen)
+        return code
+
+    act(job, json=False, debug=debug)
+
+
+@main.command()
 def schema(
     command: Annotated[
         str | None, typer.Argument(metavar="[COMMAND]", show_default=False, help="Such as 'runs ls'.")

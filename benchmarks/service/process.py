@@ -68,4 +68,4 @@ def served(file: Path) -> Iterator[Service]:
         yield Service(process, int(line.partition(";")[0].rpartition(":")[2]), perf_counter() - began)
     finally:
         process.kill()
-        process.wait()
+        process.communicate()

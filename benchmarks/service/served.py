@@ -4,6 +4,7 @@
 sends what the same model says.
 """
 
+import gc
 import socket
 import sys
 from collections.abc import AsyncGenerator
@@ -97,6 +98,8 @@ async def main(name: str, file: str, descriptor: int) -> None:
     """Serve until the process is killed."""
     app = {"ours": ours, "bare": bare}[name](file)
     config = uvicorn.Config(app, log_level="critical", ws="none", access_log=False)
+    gc.collect()
+    gc.freeze()  # as `stagepost serve` does it
     await uvicorn.Server(config).serve(sockets=[socket.socket(fileno=descriptor)])
 
 

@@ -1,5 +1,5 @@
-"""One agent on two hubs that carries publications from each to the other, and never in circles."""
+"""A shop and its warehouse: two hubs in one process, joined by a bridge."""
 
-from .bridge import HOPS, Bridge
+from .house import Article, Order, Parcel, shop_hub, warehouse_hub
 
-__all__ = ["HOPS", "Bridge"]
+__all__ = ["Article", "Order", "Parcel", "shop_hub", "warehouse_hub"]

@@ -54,7 +54,9 @@ def test_neither_models_nor_servers_show_a_key(url: str) -> None:
 
 def test_a_model_and_a_server_know_what_is_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
-    assert LiteLLM("openai/local").secrets == ("from-the-environment",)
+    for name in ("openai/local", "gpt-5-mini", "o4-mini"):
+        assert LiteLLM(name).secrets == ("from-the-environment",)
+    assert LiteLLM("claude-sonnet").secrets == ()
     options = {"extra_headers": {"X-Token": "in-a-header", "X-Name": "ours"}}
     model = LiteLLM("openai/local", api_key="given-key", api_base="http://u:in-the-address@h/", options=options)
     assert set(model.secrets) == {"given-key", "in-a-header", "in-the-address"}

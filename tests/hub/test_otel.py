@@ -9,12 +9,12 @@ import pytest
 from anyio import Event, create_task_group, fail_after
 from tests.hub._agents import Ping, Pong, echo, fail
 
-from stagepost.hub import AgentNotFound, Context, HandlerFailed, Hub, Message, Proceed
+from stagepost.hub import AgentNotFound, Bridge, Context, HandlerFailed, Hub, Message, Proceed
 from stagepost.hub.testing import idle
 
 pytest.importorskip("opentelemetry.sdk", reason="the extra is not installed")
 
-from hub_bridge import Bridge
+
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -236,7 +236,7 @@ async def test_a_publication_keeps_its_trace_and_its_cause_over_a_bridge(spans: 
         async with Hub("one", middleware=[spans.layer]) as one, Hub("two", middleware=[spans.layer]) as two:
             one.register("near", listen_here, topics=["pings"])
             two.register("far", listen, topics=["pings"])
-            bridge = Bridge("bridge", [one, two], topics=["pings"])
+            bridge = Bridge(one, two, topics=["pings"])
             await one.publish("pings", Ping())
             await idle(one)
             await idle(two)

@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable
 
 import pytest
-from anyio import fail_after, move_on_after
+from anyio import fail_after, move_on_after, to_thread
 from tests.hub._agents import Ping, Pong
 
 from stagepost.hub import (
     AgentNotFound,
     Context,
+    HandlerFailed,
     Hub,
     InvalidArgument,
     Message,
@@ -159,3 +160,74 @@ async def test_headers_are_checked_before_a_layer_sees_them() -> None:
         with pytest.raises(InvalidArgument, match="headers"):
             await hub.send("sink", Ping(), headers=["no"])  # type: ignore[arg-type]  # that is the point
     assert stamper.seen == []
+
+
+class Only:
+    """A layer that has nothing to do with handling."""
+
+    async def sending(self, outgoing: Outgoing, send_on: SendOn) -> object:
+        return await send_on({**outgoing.headers, "only": "yes"})
+
+
+async def test_a_layer_may_be_around_sending_only() -> None:
+    sink = Sink()
+    with fail_after(5):
+        async with Hub(middleware=[Only()]) as hub:
+            hub.register(sink)
+            assert await hub.request("sink", Ping(1)) == Pong(1)
+    assert dict(sink.seen[0].headers) == {"only": "yes"}
+
+
+async def test_calls_of_other_threads_pass_the_layers() -> None:
+    stamper, sink = Stamper(), Sink()
+    with fail_after(10):
+        async with Hub(middleware=[stamper]) as hub:
+            hub.register(sink, topics=["pings"])
+            portal = hub.portal()
+
+            def work() -> None:
+                portal.send("sink", Ping(1))
+                assert portal.request("sink", Ping(2)) == Pong(2)
+                assert portal.publish("pings", Ping(3)).delivered == ("sink",)
+                assert dict(portal.request_many("pings", Ping(4)).received) == {"sink": Pong(4)}
+
+            await to_thread.run_sync(work)
+            await idle(hub)
+    assert [message.headers["stamp"] for message in sink.seen] == ["yes"] * 4
+    assert len(stamper.seen) == 4
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit(), BaseExceptionGroup("two", [SystemExit(1)])])
+async def test_whatever_a_layer_raises_fails_only_the_handler_that_sends(error: BaseException) -> None:
+    class Hostile:
+        async def sending(self, outgoing: Outgoing, send_on: SendOn) -> object:
+            if outgoing.recipient == "sink":
+                raise error
+            return await send_on(outgoing.headers)
+
+    async def act(text: str, context: Context) -> None:
+        await context.send("sink", Ping())
+
+    with fail_after(10):
+        async with Hub(middleware=[Hostile()]) as hub:
+            hub.register(Sink())
+            hub.register("actor", act)
+            for _ in range(2):
+                with pytest.raises(HandlerFailed):
+                    await hub.request("actor", "go")
+            assert hub.metrics().failed == 2
+
+
+async def test_a_forwarded_message_keeps_its_headers_and_does_not_pass_the_layers_again() -> None:
+    stamper, sink = Stamper(), Sink()
+
+    async def hand_on(ping: Ping, context: Context) -> None:
+        await context.forward("sink")
+
+    with fail_after(5):
+        async with Hub(middleware=[stamper]) as hub:
+            hub.register(sink)
+            hub.register("first", hand_on)
+            assert await hub.request("first", Ping(1), headers={"a": "b"}) == Pong(1)
+    assert dict(sink.seen[0].headers) == {"a": "b", "stamp": "yes"}
+    assert len(stamper.seen) == 1

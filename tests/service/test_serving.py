@@ -1,5 +1,6 @@
 """``stagepost serve`` and ``stagepost keys``: what they refuse, and a process that serves until it is told to end."""
 
+import gc
 import signal
 import socket
 import subprocess
@@ -22,7 +23,7 @@ from tests.service.test_process import COMMAND, ENVIRONMENT, LONG
 from stagepost import service
 from stagepost.checkpoint import SqliteStore, StoreFile
 from stagepost.service import Key, create_app
-from stagepost.service._cli._serving import Service, application, is_asgi
+from stagepost.service._cli._serving import Service, _freeze, _thawed, application, is_asgi
 from stagepost.service._http._settings import ServiceSettings
 from stagepost.service._serving._listening import address_of, listening
 from stagepost.service._serving._server import serve
@@ -85,6 +86,13 @@ def test_a_service_ends_with_open_streams_when_it_is_told_to(file: Path, command
                 assert process.wait(LONG) == -signal.SIGTERM
                 list(lines)  # it ends, and is no error
     assert StoreFile.at(file).owner is None
+
+
+def test_what_is_there_at_the_start_is_left_out_of_collections_until_the_end() -> None:
+    with _thawed():
+        _freeze()
+        assert gc.get_freeze_count() > 10_000
+    assert gc.get_freeze_count() == 0
 
 
 @pytest.mark.parametrize("is_broken", [False, True], ids=["well", "broken"])

@@ -11,7 +11,19 @@ from tests.workflows._words import NOTHING, PATIENCE, Recorder
 import stagepost.workflows
 from stagepost.checkpoint import Keep, MemoryStore, StoreConfig, StoreRegistry
 from stagepost.hub import InvalidConfig, Registry
-from stagepost.workflows import Chain, Runner, RunnerConfig, step
+from stagepost.workflows import (
+    END,
+    Chain,
+    DefinitionError,
+    Graph,
+    GraphConfig,
+    GraphError,
+    Parallel,
+    ParallelConfig,
+    Runner,
+    RunnerConfig,
+    step,
+)
 
 
 async def test_a_runner_and_its_store_are_made_from_one_file(tmp_path: Path) -> None:
@@ -87,3 +99,64 @@ def test_an_observer_that_nobody_knows_is_an_error() -> None:
 def test_what_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         _ = stagepost.workflows.Nothing
+
+
+class TestPatterns:
+    """Settings of patterns."""
+
+    @pytest.mark.parametrize(
+        ("suffix", "text"),
+        [
+            ("toml", "[research]\nmax_steps = 3\n[pages]\nworkers = 2\n[links]\nworker_cap = 1\n"),
+            (
+                "json",
+                '{"research": {"max_steps": 3}, "pages": {"workers": 2, "worker_cap": 16}, "links": {"worker_cap": 1}}',
+            ),
+        ],
+        ids=["toml", "json"],
+    )
+    async def test_patterns_take_their_settings_from_configuration(
+        self, suffix: str, text: str, tmp_path: Path
+    ) -> None:
+        file = tmp_path / f"app.{suffix}"
+        file.write_text(text)
+        graph = Graph("research", config=GraphConfig.load(file, table="research"))
+        graph.add("think", NOTHING)
+        graph.start("think")
+        graph.edge("think", END, when=lambda _: False)
+        graph.edge("think", "think")
+        with fail_after(PATIENCE), pytest.raises(GraphError, match="max_steps=3"):
+            await graph.run()
+        pages = Parallel("pages", abs, over="n", config=ParallelConfig.load(file, table="pages"))
+        links = Parallel("links", abs, over="n", config=ParallelConfig.load(file, table="links"))
+        assert (pages.width(9), links.width(9)) == (2, 1)
+        assert await links.map([-1, 2]) == [1, 2]
+
+    def test_the_defaults_are_those_of_code(self) -> None:
+        written, made = Graph("g"), Graph("g", config=GraphConfig())
+        assert written.max_steps == made.max_steps == 1000
+        assert Graph("g", max_steps=None).max_steps is Graph("g", config=GraphConfig(max_steps=None)).max_steps is None
+        one, other = Parallel("p", abs, over="n"), Parallel("p", abs, over="n", config=ParallelConfig())
+        assert one.width(1000) == other.width(1000) <= 16
+        assert Parallel("p", abs, over="n", worker_cap=1).width(9) == 1
+        assert Parallel("p", abs, over="n", workers=30, worker_cap=1).width(99) == 30
+        assert Parallel("p", {"a": NOTHING, "b": NOTHING}, worker_cap=1).width(2) == 2
+
+    def test_merging_keeps_what_is_explicit(self) -> None:
+        assert GraphConfig(max_steps=5).merge(GraphConfig(max_steps=None)).max_steps is None
+        assert GraphConfig(max_steps=5).merge({}).max_steps == 5
+        assert ParallelConfig(workers=5, worker_cap=4).merge({"workers": None}) == ParallelConfig(worker_cap=4)
+
+    def test_settings_are_given_once_and_can_work(self) -> None:
+        with pytest.raises(DefinitionError, match="give one of them"):
+            Graph("g", max_steps=5, config=GraphConfig())
+        with pytest.raises(DefinitionError, match="give one of them"):
+            Parallel("p", abs, over="n", config=ParallelConfig(), workers=5)
+        with pytest.raises(DefinitionError, match="give one of them"):
+            Parallel("p", abs, over="n", config=ParallelConfig(), worker_cap=5)
+        with pytest.raises(DefinitionError, match="worker_cap=0"):
+            Parallel("p", abs, over="n", worker_cap=0)
+        with pytest.raises(InvalidConfig):
+            GraphConfig().merge({"max_steps": 0})
+        with pytest.raises(InvalidConfig):
+            ParallelConfig().merge({"worker_cap": 0})

@@ -8,6 +8,7 @@ cancelled or dead.
 
 from typing import TYPE_CHECKING
 
+from ._bridge import Bridge, Carried
 from ._containment import describe_error, failure_of, is_fatal, leaves_of
 from ._dead_letters import DeadLetter
 from ._emitter import Emitter
@@ -61,7 +62,7 @@ from ._stopping import StopReport, Unfinished
 from ._stuck import StuckAgent
 from ._supervision import Restart, Supervision
 from ._timers import Timer
-from ._topology import AgentDescription, TimerDescription, Topology
+from ._topology import AgentDescription, GroupDescription, TimerDescription, Topology
 from ._traceback import traceback_text
 from ._traffic import Traffic
 from ._wake import Clock
@@ -113,7 +114,9 @@ __all__ = [
     "AgentTerminated",
     "AgentUnregistered",
     "AlreadyForwarded",
+    "Bridge",
     "CancelCounter",
+    "Carried",
     "Clock",
     "Context",
     "DeadLetter",
@@ -127,6 +130,7 @@ __all__ = [
     "Event",
     "FactError",
     "FileConfig",
+    "GroupDescription",
     "HandlerFailed",
     "Hub",
     "HubClosed",

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from ._message import Priority
 from ._middleware import Middleware
+from ._sending import Sends
 from ._topics import check_pattern
 from ._wake import Clock
 from .errors import InvalidArgument
@@ -75,20 +76,28 @@ def check_patterns(topics: object) -> tuple[str, ...]:
     return tuple(check_pattern(topic) for topic in topics)
 
 
-def check_middleware(middleware: Iterable[Middleware[ContextT]]) -> tuple[Middleware[ContextT], ...]:
-    """Return the layers of middleware.
+def check_middleware(
+    middleware: Iterable[Middleware[ContextT] | Sends],
+) -> tuple[tuple[Middleware[ContextT], ...], tuple[Sends, ...]]:
+    """Return the layers around handling, and those around sending; one layer may be both.
 
     Raises:
         InvalidArgument: The value is not a sequence, or an element is not an async function.
     """
-    remedy = "use a list of async functions that take (context, proceed)"
+    remedy = "use a list of async functions that take (context, proceed), or objects with a method `sending`"
     if not isinstance(middleware, Iterable):
         raise InvalidArgument("middleware", middleware, remedy)
-    layers = tuple(middleware)
-    for number, layer in enumerate(layers):
-        if isinstance(layer, type) or not callable(layer):
+    handling: list[Middleware[ContextT]] = []
+    sending: list[Sends] = []
+    for number, layer in enumerate(middleware):
+        sends = callable(getattr(layer, "sending", None))
+        if isinstance(layer, type) or not (sends or callable(layer)):
             raise InvalidArgument(f"middleware[{number}]", layer, remedy)
-    return layers
+        if callable(layer):
+            handling.append(layer)
+        if sends:
+            sending.append(cast("Sends", layer))
+    return tuple(handling), tuple(sending)
 
 
 def check_number(what: str, number: object) -> int:

@@ -7,6 +7,7 @@ from typing import Final
 from pydantic import Field
 
 from ._file_config import FileConfig
+from ._limits import MAILBOX, TIMEOUT
 from ._names import check_name
 from ._observer import NullObserver, Observer
 from ._observers import LogObserver, MultiObserver
@@ -56,6 +57,8 @@ class HubConfig(FileConfig):
         name: The hub's name.
         observers: Names of observers in a `Registry`.
         grace: Seconds to finish queued messages when the hub is left; None for no limit.
+        mailbox: How many messages may wait for an agent that is registered without a `mailbox`; None for any number.
+        timeout: Seconds that senders and requesters wait who give no timeout; None for no limit.
         dead_letters: How many dead letters are kept, 0 for none.
         resting: How many agents keep an idle task; None for all.
         check_payloads: Detect changed payloads; for tests.
@@ -64,6 +67,8 @@ class HubConfig(FileConfig):
     name: str = Field(default="hub", pattern="^[A-Za-z0-9_-]{1,100}$")
     observers: tuple[str, ...] = ()
     grace: float | None = Field(default=10.0, ge=0, allow_inf_nan=False)
+    mailbox: int | None = Field(default=MAILBOX, ge=1)
+    timeout: float | None = Field(default=TIMEOUT, ge=0, allow_inf_nan=False)
     dead_letters: int = Field(default=100, ge=0)
     resting: int | None = Field(default=1000, ge=1)
     check_payloads: bool = False

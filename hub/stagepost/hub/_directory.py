@@ -13,9 +13,11 @@ from ._emitter import Emitter
 from ._endpoint import Endpoint, Overflow
 from ._engine import Engine, Planned
 from ._events import AgentRegistered, AgentUnregistered, SubscriptionAdded, SubscriptionRemoved
+from ._groups import BEST, Groups, Standing
 from ._handlers import Handlers
 from ._listener import Listener
 from ._metrics import AgentCounts, AgentMetrics, latency, merged, new_buckets
+from ._relays import Relays
 from ._supervision import Supervision
 from ._topics import Topics
 from ._watches import Watches
@@ -44,6 +46,7 @@ class Options:
         overflow: What its full mailbox does with one more message.
         supervision: What happens when it fails.
         detach: Whether its handlers continue when the requester no longer waits.
+        relays: Whether it belongs to a bridge: it gets no broadcasts, and `request_many` does not ask it.
     """
 
     concurrency: float
@@ -51,6 +54,7 @@ class Options:
     overflow: Overflow
     supervision: Supervision
     detach: bool
+    relays: bool = False
 
 
 class Registration:
@@ -58,7 +62,7 @@ class Registration:
 
     Attributes:
         endpoint: Its endpoint, once it had a message.
-        patterns: Its subscriptions.
+        patterns: Its subscriptions, each with the group with which it shares the publications.
         refused: How many sends and requests were refused.
         timers: The timers that end with it, if it ever had one: those that send to it, or that it has planned.
     """
@@ -70,7 +74,7 @@ class Registration:
         self.handlers = handlers
         self.options = options
         self.blueprint = blueprint
-        self.patterns: dict[str, None] = {}
+        self.patterns: dict[str, str | None] = {}
         self.endpoint: Endpoint | None = None
         self.refused = 0
         self.timers: dict[Planned, None] | None = None
@@ -82,6 +86,10 @@ class Registration:
             if self.endpoint is None
             else self.endpoint.metrics(self.refused)
         )
+
+    def standing(self) -> Standing:
+        """How well it can take one more message."""
+        return BEST if self.endpoint is None else self.endpoint.standing()
 
     def open_endpoint(self, engine: Engine) -> Endpoint:
         """Start to take messages."""
@@ -112,9 +120,11 @@ class Directory:
         phase: The hub's phase.
         agents: The registered agents.
         reachable: The agents that code outside handlers may send to: all or none, depending on the phase.
-        topics: The subscriptions of agents and listeners.
+        topics: The subscriptions of agents and listeners, except those of groups.
+        groups: The groups of subscribers, once there was one.
         listeners: The listeners; they end with the hub.
         watches: Who is to be told of the ends of agents, once somebody is.
+        relays: What the bridges of the hub share, once there was one.
     """
 
     __slots__ = (
@@ -123,9 +133,11 @@ class Directory:
         "_leaving",
         "_left",
         "agents",
+        "groups",
         "listeners",
         "phase",
         "reachable",
+        "relays",
         "topics",
         "watches",
     )
@@ -139,13 +151,17 @@ class Directory:
         self.agents: dict[str, Registration] = {}
         self.reachable: dict[str, Registration] = {}
         self.topics: Topics[Subscriber] = Topics()
+        self.groups: Groups[Subscriber] | None = None
         self.listeners: dict[Listener, None] = {}
         self.watches: Watches | None = None
+        self.relays: Relays | None = None
 
     def enter(self, phase: Phase) -> None:
         """Enter a phase."""
         self.phase = phase
         self.reachable = self.agents if phase is Phase.RUNNING else {}
+        if self.relays is not None and phase is not Phase.RUNNING:
+            self.relays.end()
 
     def add(self, registration: Registration) -> None:
         """Register an agent.
@@ -179,25 +195,38 @@ class Directory:
             self.watches.leave(agent)
         return registration
 
-    def subscribe(self, subscriber_id: str, subscriber: Subscriber, topic: str) -> None:
-        """Subscribe an agent or a listener to a topic; subscribing twice has no effect.
+    def subscribe(self, subscriber_id: str, subscriber: Subscriber, topic: str, group: str | None = None) -> None:
+        """Subscribe an agent or a listener to a topic, alone or in a group; subscribing twice has no effect.
+
+        Who has subscribed in another group leaves that one.
 
         Raises:
             InvalidTopic: It is none.
         """
         if topic in subscriber.patterns:
-            return
-        self.topics.add(topic, subscriber)
-        subscriber.patterns[topic] = None
-        self._emitter.emit(SubscriptionAdded(hub=self._hub, subscriber=subscriber_id, topic=topic))
+            if subscriber.patterns[topic] == group:
+                return
+            self.unsubscribe(subscriber_id, subscriber, topic)
+        if group is None:
+            self.topics.add(topic, subscriber)
+        else:
+            if self.groups is None:
+                self.groups = Groups()
+            self.groups.join(topic, group, subscriber)
+        subscriber.patterns[topic] = group
+        self._emitter.emit(SubscriptionAdded(hub=self._hub, subscriber=subscriber_id, topic=topic, group=group))
 
     def unsubscribe(self, subscriber_id: str, subscriber: Subscriber, topic: str) -> None:
         """End a subscription, if there is one."""
         if topic not in subscriber.patterns:
             return
-        self.topics.discard(topic, subscriber)
-        del subscriber.patterns[topic]
-        self._emitter.emit(SubscriptionRemoved(hub=self._hub, subscriber=subscriber_id, topic=topic))
+        group = subscriber.patterns.pop(topic)
+        if group is None:
+            self.topics.discard(topic, subscriber)
+        else:
+            assert self.groups is not None  # noqa: S101 - it has been since the first one joined
+            self.groups.leave(topic, group, subscriber)
+        self._emitter.emit(SubscriptionRemoved(hub=self._hub, subscriber=subscriber_id, topic=topic, group=group))
 
     def release(self, registration: Registration) -> Iterator[None]:
         """End the timers and the subscriptions of an agent, one per step."""

@@ -68,6 +68,7 @@ class Engine:
         emit: Calls the observer.
         onion: The middleware around the handling of each message, if there is any.
         sending: The middleware around everything that is sent, if there is any.
+        patience: How long senders wait if they do not say so.
         new_envelope: Makes the record of a message.
         listeners: How many listeners there were, for their names.
         failures: The errors that ended the hub.
@@ -101,6 +102,7 @@ class Engine:
         "onion",
         "owned",
         "owner",
+        "patience",
         "sending",
         "stamps",
         "terminate",
@@ -119,6 +121,7 @@ class Engine:
         backend: Backend,
         *,
         dead_letters: int,
+        patience: float,
         mask: Mask,
         onion: Onion[Any] | None,
         sending: SendingLayers | None,
@@ -138,6 +141,7 @@ class Engine:
         self.thread = get_ident()
         self.failures: list[BaseException] = []
         self.new_envelope = new_envelope
+        self.patience = patience
         self.onion = onion
         self.sending = sending
         self.listeners = 0

@@ -19,6 +19,7 @@ class DeadReason(StrEnum):
     RECIPIENT_GONE = "recipient gone"
     HUB_STOPPED = "hub stopped"
     LATE_REPLY = "late reply"
+    TOO_MANY_HOPS = "too many hops"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,8 @@ class HubEvent(Event):
         hub: The hub's name.
     """
 
+    log_names: ClassVar[tuple[str, ...]] = ("hub",)
+
     hub: str
 
 
@@ -37,6 +40,7 @@ class HubOpened(HubEvent):
     """The hub was entered."""
 
     level: ClassVar[Level] = "info"
+    log_words: ClassVar[str] = "hub opened"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,7 @@ class HubClosed(HubEvent):
     """The hub was left, and all its tasks have ended."""
 
     level: ClassVar[Level] = "info"
+    log_words: ClassVar[str] = "hub closed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +58,8 @@ class AgentRegistered(HubEvent):
     Attributes:
         agent: Its id.
     """
+
+    log_words: ClassVar[str] = "{agent} was registered"
 
     agent: str
 
@@ -64,6 +71,8 @@ class AgentUnregistered(HubEvent):
     Attributes:
         agent: Its id.
     """
+
+    log_words: ClassVar[str] = "{agent} was unregistered"
 
     agent: str
 
@@ -79,6 +88,7 @@ class AgentRestarted(HubEvent):
     """
 
     level: ClassVar[Level] = "warning"
+    log_words: ClassVar[str] = "{agent} was restarted after {error}, restart {restarts}"
 
     agent: str
     restarts: int
@@ -95,6 +105,7 @@ class AgentStartFailed(HubEvent):
     """
 
     level: ClassVar[Level] = "error"
+    log_words: ClassVar[str] = "{agent} could not be started: {error}"
 
     agent: str
     error: str
@@ -111,6 +122,7 @@ class TaskCrashed(HubEvent):
     """
 
     level: ClassVar[Level] = "error"
+    log_words: ClassVar[str] = "task {task} of {agent} crashed: {error}"
 
     agent: str
     task: str
@@ -127,6 +139,7 @@ class AgentTerminated(HubEvent):
     """
 
     level: ClassVar[Level] = "error"
+    log_words: ClassVar[str] = "{agent} was ended by {error}"
 
     agent: str
     error: str
@@ -139,10 +152,14 @@ class SubscriptionAdded(HubEvent):
     Attributes:
         subscriber: Its id.
         topic: The pattern.
+        group: The group with which it shares the publications, if it does.
     """
+
+    log_words: ClassVar[str] = "{subscriber} subscribed to {topic}{group:in}"
 
     subscriber: str
     topic: str
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,10 +169,14 @@ class SubscriptionRemoved(HubEvent):
     Attributes:
         subscriber: The id of the agent or listener.
         topic: The pattern.
+        group: The group with which it shared the publications, if it did.
     """
+
+    log_words: ClassVar[str] = "{subscriber} unsubscribed from {topic}{group:in}"
 
     subscriber: str
     topic: str
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +190,8 @@ class Published(HubEvent):
         lost: How many recipients did not get it.
         cause: The id of the message whose handling published it, if one did.
     """
+
+    log_words: ClassVar[str] = "published{topic:on}{sender:from}: {delivered} got it, {lost} did not"
 
     topic: str | None
     sender: str | None
@@ -193,6 +216,7 @@ class MessageRefused(HubEvent):
     """
 
     level: ClassVar[Level] = "warning"
+    log_words: ClassVar[str] = "{payload}{sender:from}{topic:on} for {recipient} was refused: {error}"
 
     type: MessageType
     sender: str | None
@@ -221,6 +245,8 @@ class MessageEvent(HubEvent):
         cause: The id of the message whose handling sent it, if one did.
     """
 
+    log_names: ClassVar[tuple[str, ...]] = ("hub", "message_id", "trace")
+
     message_id: str
     type: MessageType
     sender: str | None
@@ -237,15 +263,21 @@ class MessageEvent(HubEvent):
 class MessageAccepted(MessageEvent):
     """The recipient's mailbox took the message."""
 
+    log_words: ClassVar[str] = "{recipient} has {payload}{sender:from}{topic:on} in its mailbox"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageStarted(MessageEvent):
     """The recipient's handler starts."""
 
+    log_words: ClassVar[str] = "{recipient} handles {payload}{sender:from}{topic:on}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageHandled(MessageEvent):
     """The handler returned."""
+
+    log_words: ClassVar[str] = "{recipient} has handled {payload}{sender:from}{topic:on} after {age:ago}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +289,7 @@ class MessageFailed(MessageEvent):
     """
 
     level: ClassVar[Level] = "warning"
+    log_words: ClassVar[str] = "{recipient} failed on {payload}{sender:from}{topic:on} after {age:ago}: {error}"
 
     error: str
 
@@ -264,6 +297,8 @@ class MessageFailed(MessageEvent):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageCancelled(MessageEvent):
     """The requester gave up, or the recipient had to stop, and the handler was cancelled or never started."""
+
+    log_words: ClassVar[str] = "{recipient} was cancelled on {payload}{sender:from}{topic:on} after {age:ago}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,6 +310,7 @@ class MessageDead(MessageEvent):
     """
 
     level: ClassVar[Level] = "warning"
+    log_words: ClassVar[str] = "{payload}{sender:from}{topic:on} for {recipient} is dead: {reason}"
 
     reason: DeadReason
 
@@ -282,3 +318,5 @@ class MessageDead(MessageEvent):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyLate(MessageEvent):
     """A handler returned after its requester had given up. The reply reaches nobody."""
+
+    log_words: ClassVar[str] = "{recipient} answered {payload}{sender:from} too late, after {age:ago}"

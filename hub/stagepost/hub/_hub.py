@@ -21,7 +21,7 @@ from ._emitter import Emitter
 from ._engine import Engine
 from ._envelope import Envelope
 from ._events import AgentTerminated, HubClosed, HubOpened
-from ._limits import Duration, count, seconds
+from ._limits import MAILBOX, TIMEOUT, Duration, count, seconds
 from ._listening import Listening
 from ._masks import Masks
 from ._membership import Membership
@@ -30,12 +30,14 @@ from ._middleware import Middleware, Onion
 from ._names import check_name
 from ._observer import Observer
 from ._operating import Operating
+from ._origin import Place
 from ._outbox import Outbox
 from ._planning import Planning
 from ._portal import Portal
 from ._publisher import Publisher
+from ._relays import Relays
 from ._router import Router
-from ._sending import sending_layers
+from ._sending import SendingLayers, Sends
 from ._starting import Owner, Starting
 from ._stopping import StopReport, abort, drain, end_tasks, terminate
 from ._time_slice import TimeSlice
@@ -65,8 +67,11 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Operating, 
         name: The hub's name in events, errors and logs.
         observer: Gets an event for everything that happens.
         middleware: Functions around the handling of every message, the first one outermost; see `Middleware`. One that
-            has a method `sending` is also around everything that is sent; see `Sends`.
+            has a method `sending` is, also or only, around everything that is sent; see `Sends`.
         grace: How long leaving may take to finish queued messages; None for no limit.
+        mailbox: How many messages may wait for an agent that is registered without a `mailbox` of its own; None for any
+            number.
+        timeout: How long senders and requesters wait that give no timeout; None for no limit.
         dead_letters: How many dead letters are kept, 0 for none.
         resting: How many agents keep an idle task between their messages; None for all. Beyond it, those that have
             rested longest give theirs up: that saves most of the memory of an agent, and makes its next message some
@@ -84,8 +89,10 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Operating, 
         name: str = "hub",
         *,
         observer: Observer | None = None,
-        middleware: Sequence[Middleware["Context"]] = (),
+        middleware: Sequence[Middleware["Context"] | Sends] = (),
         grace: Duration | None = _GRACE,
+        mailbox: int | None = MAILBOX,
+        timeout: Duration | None = TIMEOUT,
         dead_letters: int = _DEAD_LETTERS,
         resting: int | None = WARM_KEPT,
         check_payloads: bool = False,
@@ -97,10 +104,12 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Operating, 
         self._masks = Masks()
         self._emitter = Emitter(observer, mask=self._masks)
         self._directory = Directory(self._name, self._emitter)
-        layers = check_middleware(middleware)
-        self._middleware = (*layers, check_payload) if check_flag("check_payloads", check_payloads) else layers
-        self._sending = sending_layers(self._name, layers)
+        handling, sending = check_middleware(middleware)
+        self._middleware = (*handling, check_payload) if check_flag("check_payloads", check_payloads) else handling
+        self._sending = SendingLayers(self._name, sending) if sending else None
         self._envelopes = CheckedEnvelope if check_payloads else Envelope
+        self._mailbox = count("mailbox", mailbox)
+        self._timeout = seconds(timeout, "timeout")
         self._dead_letters = check_number("dead_letters", dead_letters)
         self._resting = count("resting", resting)
         self._clock = None if clock is None else check_clock(clock)
@@ -128,6 +137,8 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Operating, 
             config.name,
             observer=(registry or Registry()).observer(*config.observers),
             grace=config.grace,
+            mailbox=config.mailbox,
+            timeout=config.timeout,
             dead_letters=config.dead_letters,
             resting=config.resting,
             check_payloads=config.check_payloads,
@@ -199,6 +210,18 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Operating, 
         """The calls from other threads, once the hub was entered; not for callers of a hub."""
         return None if self._engine is None else self._engine.crossings
 
+    def relays(self) -> Relays:
+        """What the bridges of this hub share; not for callers of a hub."""
+        relays = self._directory.relays
+        if relays is None:
+            relays = self._directory.relays = Relays()
+        return relays
+
+    def place(self) -> Place:
+        """The clock and the message ids of the hub, once it was entered; not for callers of a hub."""
+        assert self._engine is not None  # noqa: S101 - who asks has one of its messages
+        return self._engine
+
     def new_context(self, envelope: Envelope) -> "Context":
         """Make what a handler gets as its context; not for callers of a hub."""
         assert self._router is not None  # noqa: S101 - envelopes come from a router
@@ -231,6 +254,7 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Operating, 
             tasks,
             backend if self._clock is None else contained_clock(backend, self._clock),
             dead_letters=self._dead_letters,
+            patience=self._timeout,
             mask=self._masks,
             onion=Onion(self._middleware) if self._middleware else None,
             sending=self._sending,

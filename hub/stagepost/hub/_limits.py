@@ -10,8 +10,11 @@ from .errors import InvalidArgument
 Duration: TypeAlias = float | timedelta
 """Seconds, or a `timedelta`. Where ``None`` is allowed, it means "no limit"."""
 
-TIMEOUT: Final = 30.0
-"""How long senders wait by default."""
+TIMEOUT: Final = float("30")
+"""How long senders wait by default, if their hub says nothing else. It is compared by identity: 30.0 is 30 seconds."""
+
+MAILBOX: Final = 100
+"""How many messages may wait for an agent by default, if its hub says nothing else."""
 
 
 def seconds(duration: Duration | None, what: str = "duration") -> float:

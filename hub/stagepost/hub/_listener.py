@@ -6,6 +6,7 @@ from typing import Any, Final, Literal, Self
 
 from ._engine import Engine
 from ._envelope import Envelope
+from ._groups import Room, Standing
 from ._handlers import NOBODY, Handlers
 from ._message import Message
 from ._tally import Tally
@@ -28,7 +29,7 @@ class Listener:
         detach: As for agents.
         overflow: What it does when it is full; senders never wait for it.
         closing: Whether it takes no more messages.
-        patterns: Its subscriptions; the hub writes them.
+        patterns: Its subscriptions, each with its group; the hub writes them.
         tally: The counts of its messages.
     """
 
@@ -53,7 +54,7 @@ class Listener:
         self.closing = False
         self.dropped = 0
         self.overflow = overflow
-        self.patterns: dict[str, None] = {}
+        self.patterns: dict[str, str | None] = {}
         self.tally = Tally()
         self._limit = limit
         self._engine = engine
@@ -73,6 +74,13 @@ class Listener:
     def open_endpoint(self, engine: Engine) -> "Listener":  # noqa: ARG002  # pragma: no cover - typing asks for it, `endpoint` answers first
         """Start to take messages."""
         return self
+
+    def standing(self) -> Standing:
+        """How well it can take one more message."""
+        waiting = len(self._buffer)
+        if self.closing:
+            return Standing(Room.CLOSING, waiting)
+        return Standing(Room.FREE if waiting < self._limit else Room.FULL, waiting)
 
     def accept(self, envelope: Envelope) -> bool:
         """Take a message if there is room."""

@@ -9,6 +9,7 @@ from ._directory import Directory
 from ._engine import Engine
 from ._limits import count
 from ._listener import Listener
+from ._names import check_group
 from ._time_slice import TimeSlice
 from ._topics import check_pattern
 from .errors import HubNotStarted
@@ -26,7 +27,12 @@ class Listening:
 
     @asynccontextmanager
     async def listen(
-        self, topic: str, *, limit: int | None = 100, overflow: Literal["reject", "drop_oldest"] = "reject"
+        self,
+        topic: str,
+        *,
+        limit: int | None = 100,
+        overflow: Literal["reject", "drop_oldest"] = "reject",
+        group: str | None = None,
     ) -> AsyncGenerator[Listener, None]:
         """Subscribe for the length of a block, without an agent: ``async with hub.listen("orders.>") as stream:``.
 
@@ -38,14 +44,16 @@ class Listening:
             limit: How many messages it buffers for its reader; None for any number.
             overflow: What it does when the buffer is full: ``"reject"`` new messages, as dead letters, or
                 ``"drop_oldest"`` from the buffer.
+            group: Share the messages with the other subscribers of this group; see `subscribe`.
 
         Raises:
             InvalidTopic: The topic does not follow the grammar.
+            InvalidName: The group's name has characters that are not allowed.
             HubNotStarted: The hub has not been entered yet.
             HubStopped: It has stopped.
         """
         try:
-            listener = self._add_listener(topic, limit, overflow)
+            listener = self._add_listener(topic, limit, overflow, group)
         except Exception:
             await self._time_slice.take()
             raise
@@ -57,8 +65,11 @@ class Listening:
             self._directory.listeners.pop(listener, None)
             listener.close()
 
-    def _add_listener(self, topic: str, limit: int | None, overflow: Literal["reject", "drop_oldest"]) -> Listener:
+    def _add_listener(
+        self, topic: str, limit: int | None, overflow: Literal["reject", "drop_oldest"], group: str | None
+    ) -> Listener:
         check_pattern(topic)
+        check_group(group)
         room, policy = count("limit", limit), check_choice("overflow", overflow, _LISTENER_OVERFLOW)
         engine = self._engine
         if engine is None:
@@ -67,6 +78,6 @@ class Listening:
         self._directory.check_open(topic, inside=True)
         engine.listeners += 1
         listener = Listener(f"listener-{engine.listeners}", room, policy, engine)
-        self._directory.subscribe(listener.id, listener, topic)
+        self._directory.subscribe(listener.id, listener, topic, group)
         self._directory.listeners[listener] = None
         return listener

@@ -1,21 +1,24 @@
 """Registering, unregistering and subscribing agents."""
 
+import math
 from collections.abc import Iterable
-from typing import Final, Protocol, get_args
+from dataclasses import replace
+from functools import partial
+from typing import Final, Literal, Protocol, get_args
 
 from ._arguments import check_choice, check_flag, check_patterns
-from ._directory import Directory, Options, Registration
+from ._directory import Directory, Options, Phase, Registration
 from ._endpoint import Overflow
 from ._engine import Engine
 from ._handlers import HandlerReader
 from ._layers import name_of
 from ._limits import count
-from ._names import check_name
+from ._names import check_group, check_name
 from ._stopping import dismiss
 from ._supervision import Restart, Supervision, check_supervision
 from ._time_slice import TimeSlice
 from ._topics import check_pattern
-from .errors import InvalidHandler
+from .errors import InvalidArgument, InvalidHandler
 
 _OPTIONS_KEPT: Final = 256
 
@@ -34,6 +37,7 @@ class Membership:
     _directory: Directory
     _engine: Engine | None
     _grace: float
+    _mailbox: float
     _time_slice: TimeSlice
 
     def __init__(self) -> None:
@@ -52,7 +56,8 @@ class Membership:
         *,
         concurrency: int | None = 1,
         topics: str | Iterable[str] = (),
-        mailbox: int | None = 100,
+        group: str | None = None,
+        mailbox: int | Literal["default"] | None = "default",
         overflow: Overflow = "wait",
         supervision: Supervision = "resume",
         detach: bool = False,
@@ -73,9 +78,10 @@ class Membership:
             agent: The id, or an object or class with an ``id`` and marked methods.
             handler: The function, callable, object or class with marked methods; needed when `agent` is an id.
             topics: One or several topics to subscribe to; see `subscribe`.
+            group: The group in which it subscribes to them: one member of the group gets each publication.
             concurrency: How many messages it handles at once; None for any number. With 1, messages of one sender are
                 handled in the order sent.
-            mailbox: How many messages may wait; None for any number.
+            mailbox: How many messages may wait; None for any number, and by default what the hub says: 100.
             overflow: What a full mailbox does: let senders ``"wait"`` for room up to their timeout, ``"reject"`` the
                 message at once, or ``"drop_oldest"``, which drops the oldest of the least urgent messages for it.
             supervision: What happens when a handler fails: ``"resume"`` continues with the next message, ``"stop"``
@@ -84,7 +90,7 @@ class Membership:
             detach: Let handlers continue when the requester has given up, instead of cancelling them.
 
         Raises:
-            InvalidName: The id has other characters than letters, digits, ``_`` and ``-``, or more than 100.
+            InvalidName: The id or group has other characters than letters, digits, ``_`` and ``-``, or over 100.
             InvalidHandler: A handler cannot be used as it is; the error says how to change it.
             InvalidTopic: A topic does not follow the grammar.
             InvalidArgument: Another argument has the wrong type or value.
@@ -95,21 +101,23 @@ class Membership:
         self._check_here("register")
         agent_id, implementation = check_name("agent id", _id_of(agent)), _implementation(agent, handler)
         patterns = check_patterns(topics)
+        if check_group(group) is not None and not patterns:
+            raise InvalidArgument("group", group, "name the `topics` whose publications its members share, too")
         handlers, blueprint = self._reader.read(implementation)
         _check_restart(agent_id, implementation, supervision)
         options = Options(
             concurrency=count("concurrency", concurrency),
-            mailbox=count("mailbox", mailbox),
+            mailbox=self._mailbox if mailbox == "default" else count("mailbox", mailbox),
             overflow=check_choice("overflow", overflow, get_args(Overflow)),
             supervision=check_supervision(supervision),
             detach=check_flag("detach", detach),
         )
-        self._add(Registration(agent_id, handlers, self._shared_options(options), blueprint), patterns)
+        self._add(Registration(agent_id, handlers, self._shared_options(options), blueprint), patterns, group)
 
-    def _add(self, registration: Registration, patterns: Iterable[str]) -> None:
+    def _add(self, registration: Registration, patterns: Iterable[str], group: str | None) -> None:
         self._directory.add(registration)
         for pattern in patterns:
-            self._directory.subscribe(registration.id, registration, pattern)
+            self._directory.subscribe(registration.id, registration, pattern, group)
 
     async def unregister(self, agent: str, *, drain: bool = True) -> None:
         """Remove an agent. When this returns, none of its handlers runs any more, and its id is free.
@@ -131,22 +139,29 @@ class Membership:
             self._check_here("unregister")
             await dismiss(self._directory, self._engine, agent, drain=drain, grace=self._grace)
 
-    def subscribe(self, agent: str, topic: str) -> None:
+    def subscribe(self, agent: str, topic: str, *, group: str | None = None) -> None:
         """Subscribe an agent to a topic, from now on; subscribing twice has no effect.
+
+        Of all subscribers to one pattern that name the same group, one gets each publication: one that has room and
+        makes it wait least, in turns. If none has room, the overflow policy of one of them applies. The sender is never
+        chosen, nor who gets the publication through another subscription. To subscribe in another group, or in none,
+        ends the subscription in this one.
 
         Args:
             agent: Its id.
             topic: Words separated by dots. ``*`` stands for any one word, a final ``>`` for one or more:
                 ``orders.*.paid``, ``orders.>``.
+            group: The group, 1 to 100 of the characters ``A-Z a-z 0-9 _ -``.
 
         Raises:
             InvalidTopic: The topic does not follow the grammar.
+            InvalidName: The group's name has characters that are not allowed.
             AgentNotFound: There is none with this id.
             AgentStopped: It is being unregistered.
             WrongThread: The hub was entered in another thread or event loop.
         """
         self._check_here("subscribe")
-        self._directory.subscribe(agent, self._directory.member(agent), check_pattern(topic))
+        self._directory.subscribe(agent, self._directory.member(agent), check_pattern(topic), check_group(group))
 
     def unsubscribe(self, agent: str, topic: str) -> None:
         """End a subscription; nothing happens if there is none.
@@ -162,6 +177,23 @@ class Membership:
         """
         self._check_here("unsubscribe")
         self._directory.unsubscribe(agent, self._directory.member(agent), topic)
+
+    def mark_relay(self, agent: str) -> None:
+        """Note that an agent belongs to a bridge; not for callers of a hub."""
+        registration = self._directory.member(agent)
+        registration.options = self._shared_options(replace(registration.options, relays=True))
+
+    def retire(self, agent: str) -> None:
+        """Remove an agent without waiting: first it handles what it has, however long; not for callers of a hub."""
+        engine, registration = self._engine, self._directory.agents.get(agent)
+        if registration is None:
+            return
+        if engine is None or registration.endpoint is None:
+            self._directory.take_out(agent)
+            self._directory.remove(agent)
+        elif self._directory.phase is Phase.RUNNING:
+            leave = partial(dismiss, self._directory, engine, agent, drain=True, grace=math.inf)
+            engine.spawn(partial(engine.undisturbed, leave), f"stagepost end of {agent}")
 
     def _check_here(self, call: str) -> None:
         if self._engine is not None:

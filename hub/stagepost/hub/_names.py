@@ -20,3 +20,12 @@ def check_name(kind: str, name: object) -> str:
     if not isinstance(name, str) or _is_name(name) is None:
         raise InvalidName(kind, name)
     return name
+
+
+def check_group(group: object) -> str | None:
+    """Return the name of a group, or None for none.
+
+    Raises:
+        InvalidName: It is not a name.
+    """
+    return None if group is None else check_name("group", group)

@@ -5,7 +5,6 @@ from ._engine import Engine
 from ._envelope import Envelope, Terms, Trail
 from ._events import DeadReason
 from ._handlers import Handler
-from ._limits import TIMEOUT
 from ._message import MessageType
 from ._origin import Origin
 from ._wake import Unawaited
@@ -73,7 +72,7 @@ class Notice:
             envelope.deadline = envelope.sent + self._ttl
             endpoint.arm(envelope)
         elif endpoint.overflow == "wait":
-            endpoint.line_up_alone(envelope, TIMEOUT, _End(engine, envelope, self._ttl))
+            endpoint.line_up_alone(envelope, engine.patience, _End(engine, envelope, self._ttl))
         else:
             engine.account.lose(envelope, DeadReason.MAILBOX_FULL)
         return envelope

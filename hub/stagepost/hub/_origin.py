@@ -1,13 +1,38 @@
 """The origin of a message, and what it inherits from there."""
 
 import math
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from ._envelope import NO_TRAIL, Envelope, EnvelopeState, Trail
 from ._message import Message
 from ._stamps import Stamps
 
-Cause: TypeAlias = Message[object] | str
+
+class Place(Protocol):
+    """The engine of a hub, as origins see it."""
+
+    @property
+    def hub(self) -> str:
+        """The hub's name."""
+
+    @property
+    def stamps(self) -> Stamps:
+        """The clock and the message ids of the hub."""
+
+
+class Carriage(NamedTuple):
+    """A message of another hub in the same event loop that a bridge carries over.
+
+    Attributes:
+        envelope: The message.
+        place: The hub on which it is handled.
+    """
+
+    envelope: Envelope
+    place: Place
+
+
+Cause: TypeAlias = Message[object] | Carriage | str
 """The cause of a message: another message, perhaps from another hub, or its id."""
 
 
@@ -26,7 +51,7 @@ class Origin(NamedTuple):
     deadline: float = math.inf
     inside: bool = False
 
-    def because(self, cause: Cause | None, trace: str | None) -> "Origin":
+    def because(self, cause: Message[object] | str | None, trace: str | None) -> "Origin":
         """The same origin with the cause and trace that the sender gives."""
         if cause is None and trace is None:
             return self
@@ -56,6 +81,35 @@ def origin_within(envelope: Envelope, sender: str | None, stamps: Stamps, *, ask
     chain = _waiting(envelope) if asks else ()
     within = envelope.recipient.id, envelope.number
     return Origin(sender, Trail(cause, trace, chain, within), envelope.inherited_deadline(), inside=True)
+
+
+def origin_across(envelope: Envelope, sender: str | None, there: Place, here: Place, *, asks: bool) -> Origin:
+    """The origin of a message sent to one hub during the handling of a message of another one in the same event loop.
+
+    In the chain, agents of other hubs stand as ``agent@hub``. Nobody on this hub waits for the handler, so it does not
+    count as inside.
+
+    Args:
+        envelope: The message that is handled.
+        sender: The agent that sends.
+        there: The hub on which it is handled.
+        here: The hub to which the message is sent.
+        asks: Whether it is a request.
+    """
+    origin = origin_within(envelope, sender, there.stamps, asks=asks)
+    chain = tuple(_seen_from(agent, there.hub, here.hub) for agent in origin.trail.chain)
+    deadline = origin.deadline
+    if deadline < math.inf:
+        deadline += here.stamps.clock() - there.stamps.clock()
+    return Origin(sender, Trail(origin.trail.cause, origin.trail.trace, chain), deadline)
+
+
+def _seen_from(agent: str, there: str, here: str) -> str:
+    """The name on this hub of an agent in a chain that comes from another hub."""
+    name, at, home = agent.partition("@")
+    if not at:
+        return f"{agent}@{there}"
+    return name if home == here else agent
 
 
 def _waiting(envelope: Envelope) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ class Planning:
 
         It lives in memory, and ends unsent with its recipient, with the agent that planned it through its context, and
         when the hub drains. Nobody waits for it: if the recipient's mailbox is full, it waits for room as the message
-        of any sender; if it finds none within 30 s, or may not wait, it is a dead letter.
+        of any sender; if it finds none within the timeout of the hub, or may not wait, it is a dead letter.
 
         Args:
             recipient: The agent's id.

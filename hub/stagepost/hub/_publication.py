@@ -9,6 +9,7 @@ from ._endpoint import Endpoint
 from ._engine import Engine
 from ._envelope import Envelope, Terms, Trail
 from ._events import DeadReason, Published
+from ._groups import Group
 from ._handlers import NOBODY
 from ._listener import Listener
 from ._message import MessageType
@@ -32,11 +33,13 @@ class Publication:
         "_due",
         "_engine",
         "_full",
+        "_groups",
         "_not_handled",
         "_now",
         "_origin",
         "_payload",
         "_stopped",
+        "_taken",
         "_terms",
         "_trail",
         "type",
@@ -60,6 +63,8 @@ class Publication:
         self._not_handled: list[str] = []
         self._stopped: list[str] = []
         self.waiting: list[tuple[Target, Envelope]] = []
+        self._groups: dict[Envelope, tuple[Group[Subscriber], Subscriber]] | None = None
+        self._taken: set[Subscriber] = set()
 
     def deliver(self, recipients: Iterable[Subscriber]) -> None:
         """Deliver wherever there is room, without letting anybody else run."""
@@ -94,6 +99,50 @@ class Publication:
                 self.waiting.append((endpoint, envelope))
         if stamps.count > before:
             self._trail = trail
+
+    def share(self, group: Group[Subscriber], *, alone: bool) -> None:
+        """Deliver to one member of a group, unless there is nobody but those who get it anyway.
+
+        Args:
+            group: The group.
+            alone: Whether nobody else has run since the publication began.
+        """
+        member = group.choose(type(self._payload), self._gets_no_share)
+        if member is None:
+            return
+        self._taken.add(member)
+        before = len(self.waiting)
+        self.deliver((member,) if alone else self.present((member,)))
+        if len(self.waiting) > before:
+            _, envelope = self.waiting[-1]
+            self._groups = self._groups or {}
+            self._groups[envelope] = group, member
+
+    def note_served(self, recipients: Iterable[Subscriber]) -> None:
+        """Note who gets it by subscriptions of their own, before the groups are served."""
+        self._taken.update(recipients)
+
+    def _gets_no_share(self, member: Subscriber) -> bool:
+        return member.id == self._origin.sender or member in self._taken
+
+    def target(self, endpoint: Target, envelope: Envelope) -> Target:
+        """The recipient that is to be tried now: a group without room chooses again."""
+        if self._groups is None or envelope not in self._groups:
+            return endpoint
+        group, member = self._groups[envelope]
+        self._taken.discard(member)
+        chosen = group.choose(type(self._payload), self._gets_no_share) or member
+        self._taken.add(chosen)
+        if chosen is not member and (handler := chosen.handlers.look_up(type(self._payload))) is not None:
+            self._groups[envelope] = group, chosen
+            envelope.recipient = endpoint = chosen.endpoint or chosen.open_endpoint(self._engine)
+            envelope.handler = handler
+        return endpoint
+
+    def _name(self, envelope: Envelope) -> str:
+        """The name for the report of a recipient that does not get it: a group has one for all its members."""
+        shared = None if self._groups is None else self._groups.get(envelope)
+        return envelope.recipient.id if shared is None else shared[0].name
 
     def present(self, recipients: Iterable[Subscriber]) -> Iterator[Subscriber]:
         """The recipients that can still be served after others have run; records the rest."""
@@ -140,13 +189,13 @@ class Publication:
 
     def note_full(self, envelope: Envelope) -> None:
         """A recipient had no room in time."""
-        self._full.append(envelope.recipient.id)
+        self._full.append(self._name(envelope))
         self._engine.account.lose(envelope, DeadReason.MAILBOX_FULL)
 
     def note_stopped(self, envelope: Envelope) -> None:
         """A recipient has left, or the hub takes no more."""
         is_open = self._directory.is_open(inside=self._origin.inside)
-        self._stopped.append(envelope.recipient.id)
+        self._stopped.append(self._name(envelope))
         self._engine.account.lose(envelope, DeadReason.RECIPIENT_GONE if is_open else DeadReason.HUB_STOPPED)
 
     def event(self) -> Published:

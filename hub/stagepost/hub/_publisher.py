@@ -1,18 +1,19 @@
 """Delivery of one message to many recipients."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from anyio import create_task_group
 
-from ._directory import Directory, Subscriber
+from ._directory import Directory, Registration, Subscriber
 from ._endpoint import Endpoint
 from ._engine import Engine
 from ._envelope import Envelope, Terms
 from ._expect import expected
+from ._groups import Group
 from ._inquiry import Inquiry
-from ._limits import Duration, count, seconds
-from ._listener import Listener
+from ._limits import TIMEOUT, Duration, count, seconds
 from ._message import MessageType
 from ._origin import Origin
 from ._publication import Publication
@@ -54,8 +55,11 @@ class Publisher:
         except HubStopped as error:
             self._router.note_refusal(error, "*", payload, publication.type, origin, topic=topic)
             raise
-        recipients = self._directory.agents.values() if topic is None else self._directory.topics.match(topic)
-        await self._deliver(publication, tuple(recipients))
+        recipients = self._everybody() if topic is None else self._directory.topics.match(topic)
+        if topic is None or self._directory.groups is None:
+            await self._deliver(publication, tuple(recipients))
+        else:
+            await self._share(publication, tuple(recipients), self._directory.groups.match(topic))
         if publication.waiting:
             for _ in range(_TURNS):
                 await self._engine.time_slice.next()
@@ -78,7 +82,8 @@ class Publisher:
     ) -> Replies[Any]:
         """Send a request to the agents that subscribe to the topic in `terms`, and wait for their replies."""
         engine, topic = self._engine, terms.topic or "*"
-        wanted, least, patience = expected(expect), count("enough", enough), seconds(timeout, "timeout")
+        wanted, least = expected(expect), count("enough", enough)
+        patience = engine.patience if timeout is TIMEOUT else seconds(timeout, "timeout")
         engine.check_here("request_many")
         if not origin.inside and self._router.is_inside():
             origin = origin._replace(inside=True)
@@ -87,11 +92,7 @@ class Publisher:
         except HubStopped as error:
             self._router.note_refusal(error, "*", payload, MessageType.REQUEST, origin, topic=topic)
             raise
-        agents = [
-            subscriber.id
-            for subscriber in self._directory.topics.match(topic)
-            if subscriber.id != origin.sender and not isinstance(subscriber, Listener)
-        ]
+        agents = self._answering(topic, type(payload), origin.sender)
         inquiry = Inquiry(
             engine,
             self._router,
@@ -105,8 +106,37 @@ class Publisher:
         )
         return await inquiry.ask(agents)
 
-    async def _deliver(self, publication: Publication, recipients: Sequence[Subscriber]) -> None:
+    def _everybody(self) -> Iterable[Registration]:
+        """All agents but those of bridges, which stand for agents of other hubs."""
+        agents = self._directory.agents.values()
+        return agents if self._directory.relays is None else [agent for agent in agents if not agent.options.relays]
+
+    def _answering(self, topic: str, payload: type[Any], sender: str | None) -> Iterable[str]:
+        """The agents to ask: all that subscribe alone, and one of each group, chosen when it is asked."""
+        alone = [
+            one
+            for one in self._directory.topics.match(topic)
+            if isinstance(one, Registration) and not one.options.relays
+        ]
+        groups = () if self._directory.groups is None else self._directory.groups.match(topic)
+        agents = [agent.id for agent in alone if agent.id != sender]
+        return chain(agents, _one_of_each(groups, payload, sender, set(alone))) if groups else agents
+
+    async def _share(
+        self, publication: Publication, recipients: Sequence[Subscriber], groups: Sequence[Group[Subscriber]]
+    ) -> None:
+        """Deliver to one member of each group, and to all that subscribe alone."""
         time_slice, alone = self._engine.time_slice, True
+        publication.note_served(recipients)
+        for number, group in enumerate(groups):
+            if time_slice.spend(len(group.members)) and number:
+                await time_slice.next()
+                alone = False
+            publication.share(group, alone=alone)
+        await self._deliver(publication, recipients, alone=alone)
+
+    async def _deliver(self, publication: Publication, recipients: Sequence[Subscriber], *, alone: bool = True) -> None:
+        time_slice = self._engine.time_slice
         for start in range(0, len(recipients), _AT_ONCE):
             some = recipients[start : start + _AT_ONCE]
             if time_slice.spend(len(some)) and start:
@@ -120,11 +150,12 @@ class Publisher:
         patient: list[tuple[Endpoint, Envelope]] = []
         for endpoint, envelope in publication.waiting:
             await time_slice.take()
-            if publication.deliver_again(endpoint, envelope):
+            target = publication.target(endpoint, envelope)
+            if publication.deliver_again(target, envelope):
                 continue
-            if patience > 0 and endpoint.overflow == "wait" and isinstance(endpoint, Endpoint):
-                patient.append((endpoint, envelope))
-            elif endpoint.displaces(envelope):
+            if patience > 0 and target.overflow == "wait" and isinstance(target, Endpoint):
+                patient.append((target, envelope))
+            elif target.displaces(envelope):
                 publication.note_delivered(envelope)
             else:
                 publication.note_full(envelope)
@@ -133,6 +164,21 @@ class Publisher:
                 for endpoint, envelope in patient:
                     await time_slice.take()
                     tasks.start_soon(wait_for_room, publication, endpoint, envelope, patience)
+
+
+def _one_of_each(
+    groups: Iterable[Group[Subscriber]], payload: type[Any], sender: str | None, taken: set[Registration]
+) -> Iterator[str]:
+    """The agent to ask in each group, chosen when it is asked for."""
+
+    def is_out(member: Subscriber) -> bool:
+        return not isinstance(member, Registration) or member.id == sender or member in taken
+
+    for group in groups:
+        member = group.choose(payload, is_out)
+        if isinstance(member, Registration):
+            taken.add(member)
+            yield member.id
 
 
 async def wait_for_room(publication: Publication, endpoint: Endpoint, envelope: Envelope, patience: float) -> None:

@@ -18,7 +18,7 @@ from ._headers import NO_HEADERS, read_headers
 from ._limits import TIMEOUT, Duration, seconds
 from ._lookout import Lookout
 from ._message import MessageType, Priority
-from ._origin import OUTSIDE, Cause, Origin, origin_within
+from ._origin import OUTSIDE, Carriage, Cause, Origin, origin_across, origin_within
 from ._running import running
 from ._sending import SendingLayers
 from ._stamps import Stamps
@@ -34,7 +34,6 @@ from .errors import (
     WrongThread,
 )
 
-_FORWARD_PATIENCE: Final = 30.0
 _NORMAL: Final = Priority.NORMAL
 _NOWHERE: Final = (OUTSIDE.sender, OUTSIDE.trail)
 _REQUEST: Final = MessageType.REQUEST
@@ -85,6 +84,8 @@ class Router:
         sender = None if sender is None else check_text("sender", sender)
         trace = None if trace is None else check_text("trace", trace)
         envelope = running()
+        if isinstance(cause, Carriage):
+            return origin_across(cause.envelope, sender, cause.place, self._engine, asks=asks)
         if envelope is None or envelope.worker is None or envelope.worker.engine is not self._engine:
             origin = OUTSIDE if sender is None else Origin(sender)
         else:
@@ -127,7 +128,10 @@ class Router:
                 )
             if ttl is not None:
                 envelope.deadline = envelope.sent + ttl
-            rest = None if endpoint.accept(envelope) else endpoint.line_up(envelope, timeout)
+            if endpoint.accept(envelope):
+                rest = None
+            else:
+                rest = endpoint.line_up(envelope, engine.patience if timeout is TIMEOUT else timeout)
         except HubError as error:
             self.note_refusal(error, recipient, payload, _NOTIFICATION, origin)
             raise
@@ -151,7 +155,7 @@ class Router:
             The envelope, and what the sender has to await until its `reply_to` is there. If that fails, the sender has
             to `give_up` the envelope.
         """
-        patience = TIMEOUT if timeout is TIMEOUT else seconds(timeout, "timeout")
+        patience = self._engine.patience if timeout is TIMEOUT else seconds(timeout, "timeout")
         try:
             envelope, endpoint = self._address(recipient, payload, _REQUEST, origin, terms)
             sent = envelope.sent
@@ -191,7 +195,7 @@ class Router:
                 return None
             if envelope.type is not _REQUEST:
                 successor.deadline = envelope.deadline
-            rest = None if endpoint.accept(successor) else endpoint.line_up(successor, _FORWARD_PATIENCE)
+            rest = None if endpoint.accept(successor) else endpoint.line_up(successor, self._engine.patience)
         except HubError as error:
             self.note_refusal(error, recipient, payload, type_, origin)
             raise

@@ -1,7 +1,7 @@
 """Middleware on the sending side: layers around everything that is sent over a hub."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from stagepost._dataclasses import dataclass
 
@@ -40,7 +40,11 @@ class Outgoing:
 
 
 class Sends(Protocol):
-    """A middleware with a method `sending`, which is a layer around everything that is sent."""
+    """A middleware with a method `sending`, which is a layer around everything that is sent.
+
+    It may add headers, raise instead, or change what the sender gets; what it raises, its sender gets. Timers pass it
+    when they are planned. A message that is forwarded keeps its headers and does not pass it again.
+    """
 
     async def sending(self, outgoing: Outgoing, send_on: SendOn, /) -> Any:
         """Send, usually by awaiting ``send_on(outgoing.headers)``, perhaps with more headers."""
@@ -111,9 +115,3 @@ def _with(outgoing: Outgoing, headers: Mapping[str, str]) -> Outgoing:
         data=outgoing.data,
         headers=read_headers(headers),
     )
-
-
-def sending_layers(hub: str, middleware: Sequence[object]) -> SendingLayers | None:
-    """Those middlewares that have a layer for the sending side; None if none has."""
-    layers: Final = [layer for layer in middleware if callable(getattr(layer, "sending", None))]
-    return SendingLayers(hub, layers) if layers else None  # type: ignore[arg-type]  # whose method was looked at

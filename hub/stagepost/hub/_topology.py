@@ -60,6 +60,21 @@ class AgentDescription:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDescription:
+    """Subscribers of which one gets each publication.
+
+    Attributes:
+        topic: The pattern to which they subscribe.
+        name: The group's name.
+        members: The ids of its agents and listeners.
+    """
+
+    topic: str
+    name: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
     """The agents and listeners of a hub.
 
@@ -67,29 +82,32 @@ class Topology:
         hub: The hub's name.
         agents: Its agents, in the order of registration.
         listeners: The patterns of its listeners, by name.
+        groups: The groups in which some of them subscribe.
     """
 
     hub: str
     agents: tuple[AgentDescription, ...]
     listeners: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    groups: tuple[GroupDescription, ...] = ()
 
     def mermaid(self) -> str:
-        """A Mermaid flowchart: topics on the left, with arrows to their subscribers."""
+        """A Mermaid flowchart: topics on the left, with arrows to their subscribers, or to groups and their members."""
+        subscribers = [(f"a{number}", agent.id, agent.topics) for number, agent in enumerate(self.agents)]
+        subscribers += [(f"l{number}", name, topics) for number, (name, topics) in enumerate(self.listeners)]
         boxes = [f'    a{number}["{agent.id}<br/>{_text(agent.payloads)}"]' for number, agent in enumerate(self.agents)]
         ears = [f'    l{number}(["{name}"])' for number, (name, _) in enumerate(self.listeners)]
-        arrows = [
-            (topic, f"{prefix}{number}")
-            for prefix, subscribers in (
-                ("a", [agent.topics for agent in self.agents]),
-                ("l", [topics for _, topics in self.listeners]),
-            )
-            for number, topics in enumerate(subscribers)
+        rounds = [f'    g{number}(("one of<br/>{group.name}"))' for number, group in enumerate(self.groups)]
+        patterns = dict.fromkeys(topic for _, _, topics in subscribers for topic in topics)
+        nodes = {topic: f"t{number}" for number, topic in enumerate(patterns)}
+        hexagons = [f'    {node}{{{{"{_escaped(topic)}"}}}}' for topic, node in nodes.items()]
+        ways = {(member, group.topic): f"g{n}" for n, group in enumerate(self.groups) for member in group.members}
+        edges = [f"    {nodes[group.topic]} --> g{number}" for number, group in enumerate(self.groups)]
+        edges += [
+            f"    {ways.get((name, topic), nodes[topic])} --> {node}"
+            for node, name, topics in subscribers
             for topic in topics
         ]
-        topics = {topic: f"t{number}" for number, topic in enumerate(dict.fromkeys(topic for topic, _ in arrows))}
-        hexagons = [f'    {node}{{{{"{_escaped(topic)}"}}}}' for topic, node in topics.items()]
-        edges = [f"    {topics[topic]} --> {node}" for topic, node in arrows]
-        return "\n".join(["flowchart LR", *hexagons, *boxes, *ears, *edges])
+        return "\n".join(["flowchart LR", *hexagons, *rounds, *boxes, *ears, *edges])
 
 
 def describe(hub: str, directory: Directory) -> Topology:
@@ -98,6 +116,10 @@ def describe(hub: str, directory: Directory) -> Topology:
         hub=hub,
         agents=tuple(_agent(registration) for registration in directory.agents.values()),
         listeners=tuple((listener.id, listener.topics) for listener in directory.listeners),
+        groups=tuple(
+            GroupDescription(topic=group.topic, name=group.name, members=tuple(sorted(one.id for one in group.members)))
+            for group in directory.groups or ()
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from ._handlers import NOBODY
 from ._invoking import invoke
 from ._mailbox import Mailbox
 from ._message import MessageType
+from ._relays import NotCarried
 from ._running import reset_running, set_running
 from ._tally import Tally
 from .errors import HandlerFailed, HubStopped, RequestError
@@ -207,6 +208,9 @@ class Worker:
             envelope.refuse(HubStopped(agent, engine.hub))  # any other interruption has answered the requester before
             engine.account.cancel(envelope)
             return self._interrupted
+        if type(failure) is NotCarried:  # errors of others may have no class to ask for
+            _end_uncarried(engine, envelope, failure)
+            return True
         envelope.refuse(self._explanation(envelope, failure))  # before an observer or a log can raise an interrupt
         engine.account.fail(envelope, failure)
         engine.log.error("handler failed", hub=engine.hub, agent=agent, handler=envelope.handler.name, exc_info=failure)
@@ -229,3 +233,12 @@ class Worker:
     def _note_left(self, left: str) -> None:
         hub, handler = self.engine.hub, self._culprit
         self.engine.log.warning("worker replaced, its task was disturbed", hub=hub, last_handler=handler, left=left)
+
+
+def _end_uncarried(engine: Engine, envelope: Envelope, failure: NotCarried) -> None:
+    """End a message that a bridge could not carry: its agent has not failed, and the other hub has logged what did."""
+    if failure.error is not None:
+        envelope.refuse(failure.error)
+        engine.account.fail(envelope, failure.error)
+    elif failure.reason is not None:
+        engine.account.mark_dead(envelope, failure.reason)

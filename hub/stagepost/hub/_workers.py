@@ -92,6 +92,13 @@ class Workers:
         """Whether another message would have to wait for a handler that runs now."""
         return self.vacancies == 0 and len(self.handling()) == len(self.staff)
 
+    def ahead_of(self, queued: int) -> float:
+        """How many messages have to end before another one after those in the queue can start."""
+        if self.vacancies == math.inf:
+            return 0
+        idle = self.vacancies + sum(worker.current is None for worker in self.staff)
+        return max(0, queued + 1 - idle)
+
     def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Envelope]:
         """The envelopes being handled, except those to spare."""
         current = [worker.current for worker in tuple(self.staff)]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from ._app import create_app
     from ._http._bodies import read_json
-    from ._http._health import HealthCheck, model_check
+    from ._http._checks import model_check, prompts_check, tracing_check
+    from ._http._health import HealthCheck
     from ._http._limits import RequestLimits
     from ._http._oauth import oauth_routes
     from ._http._pages._pages import page
@@ -35,8 +36,10 @@ __all__ = [
     "oauth_routes",
     "page",
     "parse_keys",
+    "prompts_check",
     "read_json",
     "serving",
+    "tracing_check",
 ]
 
 _WHERE: Final = MappingProxyType(
@@ -51,13 +54,15 @@ _WHERE: Final = MappingProxyType(
         "Serving": "_http._serving",
         "caller": "_http._serving",
         "create_app": "_app",
-        "model_check": "_http._health",
+        "model_check": "_http._checks",
         "new_key": "_keys._key",
         "oauth_routes": "_http._oauth",
         "page": "_http._pages._pages",
         "parse_keys": "_keys._key",
+        "prompts_check": "_http._checks",
         "read_json": "_http._bodies",
         "serving": "_http._serving",
+        "tracing_check": "_http._checks",
     }
 )
 

@@ -10,18 +10,19 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from stagepost.workflows import Runner
 
 from ._http._errors import passed_on
-from ._http._health import Health, HealthCheck
+from ._http._health import HEALTH, Health, HealthCheck
 from ._http._inside import Inside
 from ._http._lifespan import Source, opened
 from ._http._limits import RequestLimits
 from ._http._origins import checked_origin
 from ._http._outside import Outside
-from ._http._runs._routes import run_routes
+from ._http._runs._described import DescribedRoute, described_by
+from ._http._runs._routes import document_route, run_routes
 from ._http._service import Service
 from ._http._serving import Serving
 from ._keys._key import Key
@@ -81,11 +82,12 @@ def create_app(
     )
     if isinstance(source, Runner):
         service.serving = Serving.of(source, service.limits)
+    own = [DescribedRoute(HEALTH, Health(checks).answer), *routes]
     app = Starlette(
         routes=[
-            Route("/health", Health(checks).answer),
-            *run_routes(has_docs=has_docs),
-            *routes,
+            *run_routes(),
+            *own,
+            *([document_route(described_by(own))] if has_docs else ()),
             *_page_routes(service, pages, has_inspector=inspector),
         ],
         middleware=[Middleware(Outside), *_cors(allowed), Middleware(Inside, service=service)],

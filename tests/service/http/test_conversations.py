@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import anyio
+import pytest
 from tests._needs import need
 
 need("starlette", "sse_starlette", "limits", "httpx")
@@ -46,6 +48,27 @@ async def test_a_message_is_refused_while_the_last_one_is_answered_and_joined_wi
         assert error_of(await http.post(path, json=to_mailer("other"), headers=key), 409) == "RunConflict"
         joined = await http.post(path, json=to_mailer("mail"), headers=key)
         assert (joined.status_code, joined.json()["run_id"]) == (202, "talk-0")
+
+
+@pytest.mark.parametrize("key", [None, "once"], ids=["no key", "key"])
+async def test_of_messages_at_once_one_is_said_and_the_others_do_not_wait(key: str | None) -> None:
+    path, answers = "/conversations/talk", list[tuple[int, str]]()
+
+    async def say(number: int) -> None:
+        headers = {} if key is None else {"Idempotency-Key": key}
+        body = {"agent": "mailer", "request": f"mail {number}" if key is None else "mail"}
+        answer = await http.post(path, json=body, headers=headers)
+        answers.append((answer.status_code, answer.json().get("run_id") or error_of(answer, 409)))
+
+    with anyio.fail_after(30):  # the turn waits for a person, for as long as that takes
+        async with service() as http:
+            async with anyio.create_task_group() as group:
+                for number in range(8):
+                    group.start_soon(say, number)
+            runs = (await http.get("/run-counts", params={"label": "conversation=talk"})).json()["total"]
+    refused = (202, "talk-0") if key else (409, "TaskNotFinished")
+    assert sorted(answers) == sorted([(202, "talk-0"), *[refused] * 7])
+    assert runs == 1
 
 
 @step

@@ -10,9 +10,10 @@ import httpx
 import pytest
 from tests.service.http._served import KEY, SECRET, app, client
 
-from stagepost.agents import ScriptedModel
+from stagepost.agents import Agent, NoOpTracingProvider, Prompts, RegisteredPrompt, ScriptedModel, Tracing
+from stagepost.agents.errors import PromptsUnavailable
 from stagepost.checkpoint import SqliteStore
-from stagepost.service import HealthCheck, Scope, create_app, model_check, new_key
+from stagepost.service import HealthCheck, Scope, create_app, model_check, new_key, prompts_check, tracing_check
 from stagepost.workflows import Runner
 
 WITH_KEY = {"X-API-Key": SECRET}
@@ -130,6 +131,8 @@ async def test_a_model_without_its_key_is_not_well() -> None:
     model.secrets = ("sk-1",)
     assert await model_check("model", model).look() == "has a key"
     assert await model_check("model", ScriptedModel([])).look() == "needs no key"
+    with pytest.raises(LookupError, match="has no key"):
+        await model_check("model", "nobody/knows").look()
 
 
 async def test_a_model_with_an_address_is_connected_to() -> None:
@@ -143,3 +146,54 @@ async def test_a_model_with_an_address_is_connected_to() -> None:
     model.api_base = "nowhere"
     with pytest.raises(ValueError, match="no host"):
         await model_check("model", model).look()
+
+
+class Registry:
+    """Prompts that can be asked for, or not."""
+
+    def __init__(self) -> None:
+        self.is_there = True
+
+    async def get(self, _name: str, _label: str) -> RegisteredPrompt:
+        if not self.is_there:
+            raise ConnectionError("no route")
+        return RegisteredPrompt("Say what it is.", "1")
+
+    async def create(self, *given: str) -> None:
+        raise AssertionError(given)
+
+
+async def test_a_registry_of_prompts_that_is_away_degrades_the_service() -> None:
+    registry = Registry()
+    prompts = Prompts(registry, {"weather": "Say something."}, clock=lambda: 0)
+    check = prompts_check(prompts)
+    assert await check.look() == "answers"
+    registry.is_there = False
+    with pytest.raises(PromptsUnavailable, match="no route"):
+        await check.look()
+    assert (check.name, check.is_needed) == ("prompts", False)
+
+
+class Untraced(NoOpTracingProvider):
+    """Fails for as long as it is told to."""
+
+    fails = True
+
+    async def begin_trace(self, *_given: object, **_named: object) -> None:
+        if self.fails:
+            raise ConnectionError("no route")
+
+
+async def test_traces_that_are_lost_degrade_the_service_until_they_are_taken_again() -> None:
+    provider = Untraced()
+    tracing = Tracing(provider)
+    check = tracing_check(tracing)
+    assert await check.look() == "0 calls of its provider have succeeded"
+    agent = Agent("a", "A.", model=ScriptedModel(["Yes.", "Yes."]))
+    await agent.run("Well?", tracing=tracing)
+    with pytest.raises(ConnectionError, match=r"^\d+ of the last \d+ calls"):
+        await check.look()
+    provider.fails = False
+    await agent.run("Well?", tracing=tracing)
+    assert "have succeeded" in await check.look()
+    assert (check.name, check.is_needed) == ("tracing", False)

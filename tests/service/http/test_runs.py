@@ -7,6 +7,7 @@ from urllib.parse import quote
 import anyio
 import anyio.lowlevel
 import httpx
+import pytest
 from tests.service.http._page import PAGE, written
 from tests.service.http._runs import client_of, error_of, service, started, workflows
 
@@ -293,9 +294,17 @@ async def test_the_document_describes_each_route() -> None:
         document = (await http.get("/openapi.json")).json()
     validate(document)
     found = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
-    assert found == {(each.method, each.path.replace(":path", "")) for each in OPERATIONS}
+    assert found == {("GET", "/health"), *((each.method, each.path.replace(":path", "")) for each in OPERATIONS)}
     ids = [each["operationId"] for methods in document["paths"].values() for each in methods.values()]
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(("path", "allowed"), [("/runs", "GET, HEAD, POST"), ("/runs/r", "DELETE, GET, HEAD")])
+async def test_a_method_that_a_path_has_not_is_answered_with_those_that_it_has(path: str, allowed: str) -> None:
+    async with service() as http:
+        refused = await http.put(path)
+    assert error_of(refused, 405) == "MethodNotAllowed"
+    assert sorted(refused.headers["allow"].split(", ")) == allowed.split(", ")
 
 
 async def test_answers_are_what_the_document_says() -> None:
@@ -317,6 +326,7 @@ async def test_answers_are_what_the_document_says() -> None:
         check("/workflows", "get", await http.get("/workflows"))
         check("/waits/{wait_id}", "post", await http.post(f"/waits/{run_id}/approval", json={"answer": "maybe"}))
         check("/runs", "post", await http.post("/runs", json={}))
+        check("/health", "get", await http.get("/health"))
 
 
 def test_the_page_has_the_routes_of_the_program() -> None:

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+from tests.service.http._served import client
 
-from stagepost.service import Key, Scope, ServiceSettings, new_key, parse_keys
+from stagepost.checkpoint import MemoryStore
+from stagepost.service import Key, Scope, ServiceSettings, create_app, new_key, parse_keys
 from stagepost.service.errors import InvalidKey, InvalidServiceSettings
+from stagepost.workflows import Runner
 
 SECRET, KEY = new_key("ann", [Scope.READ, Scope.ADMIN])
 
@@ -92,6 +95,27 @@ def test_a_file_of_keys_that_cannot_be_used_is_named(tmp_path: Path, content: by
     with pytest.raises(InvalidServiceSettings, match=f"STAGEPOST_KEYS_FILE {file}") as raised:
         ServiceSettings.from_environment({}, keys_file=file).all_keys()
     assert "hush" not in str(raised.value)
+
+
+@pytest.mark.parametrize("stage", ["development", "qa", "production"])
+async def test_an_application_is_made_as_its_settings_say(stage: str) -> None:
+    variables = {
+        "STAGEPOST_STAGE": stage,
+        "STAGEPOST_KEYS": str(KEY),
+        "STAGEPOST_HOSTS": "runs.example.com",
+        "STAGEPOST_ORIGINS": "https://app.example.com",
+        "STAGEPOST_RATE": "3",
+        "STAGEPOST_LOGIN_SECRET": "s" * 32,
+    }
+    served = create_app(Runner(MemoryStore()), **ServiceSettings.from_environment(variables).app_options())
+    headers = {"X-API-Key": SECRET, "Origin": "https://app.example.com"}
+    async with client(served, base_url="http://runs.example.com", headers=headers) as http:
+        described = await http.get("/openapi.json")
+        assert (described.status_code == 200) is (stage != "production")
+        assert described.headers["access-control-allow-origin"] == "https://app.example.com"
+        assert (await http.get("/openapi.json", headers={"Host": "localhost"})).status_code == 403
+        statuses = [(await http.get("/runs")).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]  # what was described was the first; what was refused before does not count
 
 
 def test_a_key_is_stored_as_a_line_without_its_secret() -> None:

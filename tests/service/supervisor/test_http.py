@@ -25,7 +25,7 @@ from tests.service.supervisor._shop import (
 
 from stagepost.agents import Agent, FunctionModel, ModelResponse, ScriptedModel, ToolCall, call
 from stagepost.checkpoint import MemoryStore
-from stagepost.service import Key, RequestLimits, Scope
+from stagepost.service import HealthCheck, Key, RequestLimits, Scope
 from stagepost.service.supervisor import ChatTurn, SessionBusy, TurnLimits, create_supervisor_app
 from stagepost.service.supervisor._sending import sent
 from stagepost.workflows import RunCancelled, RunConflict, Runner, RunnerStopped
@@ -189,6 +189,54 @@ async def test_a_new_message_with_an_old_event_id_is_not_lost() -> None:
         last = (await streamed(client, body))[-1].id
         refused = await client.post("/chat", json=body, headers={"Idempotency-Key": "new", "Last-Event-ID": last})
     assert (refused.status_code, refused.json()["error"]["type"]) == (400, "InvalidEventId")
+
+
+class Keyless(ScriptedModel):
+    name = "large"
+    secrets = ()
+
+
+async def test_health_tells_of_each_model_unless_the_application_does() -> None:
+    async def look() -> str:
+        return "free"
+
+    shared = WEATHER.model_copy(update={"name": "storms"})
+    agent = supervisor(Keyless(["Yes."]), workers=(*WORKERS, shared))
+    async with serving(agent, checks=[HealthCheck("model of stock", look)]) as client:
+        found = (await client.get("/health")).json()
+    assert found["status"] == "degraded"
+    assert {name: (check["status"], check["detail"]) for name, check in found["checks"].items()} == {
+        "store": ("ok", "takes writes"),
+        "model large": ("degraded", "LookupError: it has no key: set the variable of its provider, or give api_key="),
+        "model of weather": ("ok", "needs no key"),
+        "model of stock": ("ok", "free"),
+    }
+
+
+async def test_the_document_describes_the_routes_of_a_supervisor() -> None:
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it has no stubs
+    from openapi_spec_validator import validate
+
+    def check(path: str, method: str, answer: httpx.Response) -> None:
+        described = document["paths"][path][method]["responses"][str(answer.status_code)]
+        schema = described["content"]["application/json"]["schema"]
+        Draft202012Validator({**schema, "components": document["components"]}).validate(answer.json())
+
+    async with serving(supervisor(both())) as client:
+        document = (await client.get("/openapi.json")).json()
+        validate(document)
+        body = {"message": "one", "session_id": new_session()}
+        check("/chat/complete", "post", await client.post("/chat/complete", json=body))
+        check("/chat/complete", "post", await client.post("/chat/complete?detach=perhaps", json=body))
+        check("/chat/{session_id}", "get", await client.get(f"/chat/{body['session_id']}"))
+        check("/chat/{session_id}", "get", await client.get("/chat/nobody"))
+        found = {path: list(methods) for path, methods in document["paths"].items() if path.startswith("/chat")}
+        assert found == {
+            "/chat": ["post"],
+            "/chat/complete": ["post"],
+            "/chat/{session_id}": ["get"],
+            "/chat/{session_id}/events": ["get"],
+        }
 
 
 async def test_numbers_that_json_has_not_are_no_failure() -> None:

@@ -153,6 +153,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
+    from ._patterns._config import GraphConfig, ParallelConfig
     from ._runner._config import RunnerConfig
 
 __all__ = [
@@ -189,6 +190,7 @@ __all__ = [
     "ForkRefused",
     "FrameEntry",
     "Graph",
+    "GraphConfig",
     "GraphError",
     "Heard",
     "HistoryEntry",
@@ -220,6 +222,7 @@ __all__ = [
     "NotAwaited",
     "OutcomeUnknown",
     "Parallel",
+    "ParallelConfig",
     "ParallelError",
     "Pattern",
     "PatternEnded",
@@ -331,6 +334,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import what is a pydantic model only when it is asked for: building it takes time."""
+    if name in ("GraphConfig", "ParallelConfig"):
+        from ._patterns import _config  # noqa: PLC0415  # as below
+
+        return getattr(_config, name)
     if name == "RunnerConfig":
         from ._runner._config import RunnerConfig  # noqa: PLC0415  # that is the point
 

@@ -16,6 +16,8 @@ class RunEvent(Event):
         workflow: Name of its workflow.
     """
 
+    log_names: ClassVar[tuple[str, ...]] = ("workflow", "run_id")
+
     run_id: str
     workflow: str
 
@@ -41,6 +43,7 @@ class RunStarted(RunEvent):
     """
 
     level: ClassVar[Level] = "info"
+    log_words: ClassVar[str] = "run{recovered:again} started"
     recovered: bool
     trace: str
 
@@ -56,6 +59,7 @@ class RunEnded(RunEvent):
     """
 
     level: ClassVar[Level] = "info"
+    log_words: ClassVar[str] = "run ended: {status}, after {seconds:ago}"
     status: str
     seconds: float
 
@@ -70,6 +74,8 @@ class PatternStarted(RunEvent):
         name: Its name.
         resumed: Whether it goes on where a process before this one has left it.
     """
+
+    log_words: ClassVar[str] = "{kind} {name} started{path:at}"
 
     path: str
     kind: str
@@ -91,6 +97,8 @@ class PatternEnded(RunEvent):
         seconds: Since `PatternStarted`.
     """
 
+    log_words: ClassVar[str] = "{kind} {name} {ok:well}{path:at} after {seconds:ago}"
+
     path: str
     kind: str
     name: str
@@ -106,6 +114,8 @@ class StepStarted(RunEvent):
         path: Where it stands.
     """
 
+    log_words: ClassVar[str] = "step {path} started"
+
     path: str
 
 
@@ -118,6 +128,8 @@ class StepEnded(RunEvent):
         ok: Whether it went well.
         seconds: Since `StepStarted`.
     """
+
+    log_words: ClassVar[str] = "step {path} {ok:well} after {seconds:ago}"
 
     path: str
     ok: bool
@@ -133,6 +145,8 @@ class ChainProgress(RunEvent):
         index: Position of the step or item, from 0.
         total: How many there are.
     """
+
+    log_words: ClassVar[str] = "step {index:nth} of {total} is done{path:at}"
 
     path: str
     index: int
@@ -151,6 +165,7 @@ class StepRetried(RunEvent):
     """
 
     level: ClassVar[Level] = "warning"
+    log_words: ClassVar[str] = "step {path} failed with {error}, attempt {attempt}; the next one in {seconds:ago}"
     path: str
     attempt: int
     seconds: float
@@ -167,6 +182,8 @@ class Checkpointed(RunEvent):
         seconds: How long the store took.
     """
 
+    log_words: ClassVar[str] = "committed{path:at} in {seconds:ago}"
+
     path: str
     seq: int | None
     seconds: float
@@ -181,6 +198,8 @@ class RouteTaken(RunEvent):
         route: Which way it takes.
     """
 
+    log_words: ClassVar[str] = "conditional {path} takes {route}"
+
     path: str
     route: str
 
@@ -194,6 +213,8 @@ class ItemsFrozen(RunEvent):
         total: How many items there are.
         done: How many of them were done before.
     """
+
+    log_words: ClassVar[str] = "{total} items were stored{path:at}, {done} of them done before"
 
     path: str
     total: int
@@ -211,6 +232,8 @@ class ItemEnded(RunEvent):
         done: How many are done now.
         total: How many items there are.
     """
+
+    log_words: ClassVar[str] = "item {index} {ok:well}{path:at}, {done} of {total} done"
 
     path: str
     index: int
@@ -230,6 +253,7 @@ class LargeValue(RunEvent):
     """
 
     level: ClassVar[Level] = "warning"
+    log_words: ClassVar[str] = "value {name} of {size} bytes{path:at} makes the run slow"
     path: str
     name: str
     size: int
@@ -246,6 +270,7 @@ class WaitOpened(RunEvent):
     """
 
     level: ClassVar[Level] = "info"
+    log_words: ClassVar[str] = "step {path} waits for {kind}{due_at:until}"
     path: str
     kind: str
     due_at: datetime | None
@@ -259,6 +284,8 @@ class NodeEntered(RunEvent):
         path: Where the node stands.
         visits: How often it has been entered.
     """
+
+    log_words: ClassVar[str] = "node {path} was entered, visit {visits}"
 
     path: str
     visits: int

@@ -13,7 +13,7 @@ A hook with an attribute ``inherited = True`` also applies to all agents below i
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from inspect import isawaitable, signature
-from typing import Any, Final, Generic, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from typing_extensions import TypeVar
 
@@ -146,6 +146,16 @@ def _takes(method: Callable[..., object], count: int) -> bool:
     return True
 
 
+def is_model_hook(hook: object) -> TypeGuard[ModelHook]:
+    """Whether a hook surrounds questions to models; ``isinstance`` would look at all attributes of the protocol."""
+    return callable(getattr(hook, "model_call", None))
+
+
+def is_tool_hook(hook: object) -> TypeGuard[ToolHook]:
+    """Whether a hook surrounds calls of tools."""
+    return callable(getattr(hook, "tool_call", None))
+
+
 def model_chain(hooks: Iterable[object], answer: AnswerModel, context: ModelContext) -> AnswerModel:
     """Asking a model, with hooks around it.
 
@@ -155,7 +165,7 @@ def model_chain(hooks: Iterable[object], answer: AnswerModel, context: ModelCont
         context: What the hooks are told.
     """
     chain = answer
-    for hook in reversed([hook for hook in hooks if isinstance(hook, ModelHook)]):
+    for hook in reversed([hook for hook in hooks if is_model_hook(hook)]):
         chain = partial(_answered, hook, chain, context)
     return chain
 
@@ -168,7 +178,7 @@ def tool_chain(hooks: Iterable[object], make: MakeCall) -> MakeCall:
         make: Makes the call itself. It may be asked more than once, and then must not repeat what may not be repeated.
     """
     chain = make
-    for hook in reversed([hook for hook in hooks if isinstance(hook, ToolHook)]):
+    for hook in reversed([hook for hook in hooks if is_tool_hook(hook)]):
         chain = partial(_made, hook, chain)
     return chain
 

@@ -7,7 +7,7 @@ from typing import Final
 from stagepost.workflows import AnswerTypes, Parallel, State, Step, StepContext, step
 
 from .._context._excerpt import READ_RESULT, read_result
-from .._definition._hooks import ToolHook
+from .._definition._hooks import is_tool_hook
 from .._definition._progress import ProgressHook
 from .._delegation._calls import LANE, Aside, Lane, PendingCall
 from .._delegation._delegation import Delegation
@@ -62,7 +62,7 @@ class ToolCalling:
         self._pending = pending
         self._offer = offer
         self._transcript = transcript
-        self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ToolHook))
+        self._hooks = tuple(hook for hook in member.hooks if is_tool_hook(hook))
         self._progress_hooks = tuple(hook for hook in member.hooks if isinstance(hook, ProgressHook))
 
     def may_begin(self, call: ToolCall, context: StepContext) -> bool:

@@ -5,7 +5,7 @@ from functools import partial
 
 from stagepost.workflows import StepContext
 
-from .._definition._hooks import AnswerModel, ModelContext, ModelHook, model_chain
+from .._definition._hooks import AnswerModel, ModelContext, is_model_hook, model_chain
 from .._models._model import ModelRequest, ModelResponse
 from ._member import Member
 from ._telling import Telling
@@ -21,7 +21,7 @@ class HookedModel:
 
     def __init__(self, member: Member) -> None:
         self._member = member
-        self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ModelHook))
+        self._hooks = tuple(hook for hook in member.hooks if is_model_hook(hook))
         self._answer = member.model.answer
 
     def __call__(

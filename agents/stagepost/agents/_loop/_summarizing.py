@@ -9,7 +9,7 @@ from stagepost.workflows import State, StepContext
 from .._context._rendering import summary_request
 from .._context._view import View
 from .._context._window import SummaryBy, summary_by
-from .._definition._hooks import ModelContext, ModelHook, model_chain
+from .._definition._hooks import ModelContext, is_model_hook, model_chain
 from .._delegation._state import Changes, RunState
 from .._models._around import model_window
 from .._models._messages import encodable
@@ -41,7 +41,7 @@ class Summarizing:
         self._member = member
         self._accounting = accounting
         self._transcript = transcript
-        self._hooks = tuple(hook for hook in member.hooks if isinstance(hook, ModelHook))
+        self._hooks = tuple(hook for hook in member.hooks if is_model_hook(hook))
 
     async def take(self, given: State, context: StepContext) -> Changes:
         """The changes to a run's state: the view with the summary, and what it has cost.

@@ -20,10 +20,10 @@ from .._loop._loop import AgentLoop
 from .._models._messages import ChatMessage
 from .._stream._choice import Choice
 from .._stream._stream import TaskStream
-from ..errors import ConversationOver
+from ..errors import ConversationOver, TaskNotFinished
 from ._hearing import Listen, stream_of
 from ._streams import BUFFER, known_loop
-from ._turns import LABEL, Turn, Turns
+from ._turns import LABEL, Turn, Turns, first_messages
 
 OutputT = TypeVar("OutputT")
 OutputT_co = TypeVar("OutputT_co", covariant=True)
@@ -47,6 +47,7 @@ def converse(
     idle: Duration | None = ...,
     labels: Mapping[str, str] | None = ...,
     trace: str | None = ...,
+    waits: bool = ...,
 ) -> "OpenConversation[OutputT]": ...
 @overload
 def converse(
@@ -57,6 +58,7 @@ def converse(
     idle: Duration | None = ...,
     labels: Mapping[str, str] | None = ...,
     trace: str | None = ...,
+    waits: bool = ...,
 ) -> "OpenConversation[Any]": ...
 def converse(
     runner: Runner,
@@ -66,6 +68,7 @@ def converse(
     idle: Duration | None = _UNSAID,
     labels: Mapping[str, str] | None = None,
     trace: str | None = None,
+    waits: bool = True,
 ) -> "OpenConversation[Any]":
     """Open a conversation with an agent: an async context manager whose messages outlive the process.
 
@@ -98,6 +101,8 @@ def converse(
             own label, ``conversation``.
         trace: The trace that the runs of the messages that are sent here belong to, as for ``runner.start``; by default
             each has a trace of its own.
+        waits: Whether a message that is sent while the turn before is open waits for its end; else it is refused with
+            `TaskNotFinished`.
 
     Raises:
         LabelRefused: One of the labels is ``conversation``.
@@ -113,7 +118,7 @@ def converse(
         raise LabelRefused(f"{LABEL!r} is what converse() finds the conversation by: call yours something else")
     loop = known_loop(runner, agent)
     limit = loop.idle if isinstance(idle, _Unsaid) else seconds(idle, "idle")
-    return OpenConversation(runner, loop, conversation_id, limit, labels, trace=trace)
+    return OpenConversation(runner, loop, conversation_id, limit, labels, trace=trace, waits=waits)
 
 
 class OpenConversation(Generic[OutputT_co]):
@@ -135,12 +140,14 @@ class OpenConversation(Generic[OutputT_co]):
         labels: Mapping[str, str] | None,
         *,
         trace: str | None,
+        waits: bool,
     ) -> None:
         self.id = conversation_id
         self._clock = runner.clock
         self._runner = runner
         self._loop = loop
         self._idle = idle
+        self._waits = waits
         self._turns = Turns(runner, loop, conversation_id, labels, trace)
         self._last: Turn | None = None
         self._taken = -1  # number of a turn that somebody else has begun meanwhile
@@ -157,6 +164,7 @@ class OpenConversation(Generic[OutputT_co]):
             RunConflict: It is a conversation with another agent, or its runs are not a conversation.
         """
         self._last = await self._turns.take_up()
+        self._is_current = self._last is None or not self._last.is_open
         return self
 
     async def __aexit__(
@@ -201,6 +209,7 @@ class OpenConversation(Generic[OutputT_co]):
 
         Raises:
             ConversationOver: It has ended, or retention has deleted its last turn.
+            TaskNotFinished: The turn before is open, and is not waited for.
             InvalidRequest: The request is not what the agent takes.
             RunFailed: The turn has failed; the conversation can continue.
             RunCancelled: Somebody has cancelled the turn; the conversation can continue.
@@ -283,7 +292,12 @@ class OpenConversation(Generic[OutputT_co]):
     async def _said(self, request: object, key: str | None, listen: Listen | None = None) -> Run:
         """The run that answers a message: the next turn, or the one that was begun with the key."""
         while True:
-            last = await self._before()
+            try:
+                last = await self._before(waits=self._waits)
+            except TaskNotFinished as found:
+                if (run := await self._joined(found.task_id, request, key)) is None:
+                    raise
+                return run
             self._check_not_over(last, key)
             self._is_current = False
             if listen is not None:
@@ -299,10 +313,14 @@ class OpenConversation(Generic[OutputT_co]):
             return self._loop.accept(request)
         return self._loop.go_on(last.state, request, run_id=last.run_id)
 
-    async def _before(self) -> Turn | None:
+    async def _joined(self, run_id: str, request: object, key: str | None) -> Run | None:
+        """The turn that is open, if it was begun with the key."""
+        return await self._turns.joined(run_id, first_messages(self._loop.accept(request)), key)
+
+    async def _before(self, *, waits: bool = True) -> Turn | None:
         """The last turn, once it has ended; looked for, if somebody else may have said something."""
         if not self._is_current or self._why_over(self._last):
-            self._last = await self._turns.last(self._taken)
+            self._last = await self._turns.last(self._taken, waits=waits)
             self._is_current = True
         return self._last
 

@@ -35,7 +35,7 @@ from .._delegation._state import RunState, Said
 from .._loop._history import MESSAGES
 from .._loop._loop import AgentLoop
 from .._models._messages import ChatMessage
-from ..errors import ConversationOver
+from ..errors import ConversationOver, TaskNotFinished
 
 LABEL: Final = "conversation"
 _PAGE: Final = 20  # runs; the last turn comes before the runs that its steps have started, which have its label
@@ -50,8 +50,9 @@ class Turn:
         number: Its number, from 0.
         run_id: The run that has its transcript: its own, or if it ends the conversation, that of the turn before.
         state: The final state of that; None if the conversation was ended before anything was said.
-        at: When it has ended, in seconds since 1970.
+        at: When it has ended, in seconds since 1970; of an open one, when it was begun.
         ends: Whether it ends the conversation: it is not a message, and has the state of the turn before.
+        is_open: Whether it has not ended.
     """
 
     number: int
@@ -59,6 +60,7 @@ class Turn:
     state: State | None
     at: float
     ends: bool = False
+    is_open: bool = False
 
     def answers(self, key: str | None) -> bool:
         """Whether it is the answer to the message that was sent with a key."""
@@ -105,19 +107,23 @@ class Turns:
                 await self._runner.resume(view.id)
         return await self._turn(view)
 
-    async def last(self, known: int) -> Turn | None:
+    async def last(self, known: int, *, waits: bool = True) -> Turn | None:
         """The last turn, once it has ended; None if nothing was said yet.
 
         Args:
             known: Number of a turn that there is, or was; -1 if none is known.
+            waits: Whether to wait until it has.
 
         Raises:
+            TaskNotFinished: It has not, and is not waited for.
             RunConflict: A run has the name of a turn and is none.
         """
         view = await self._newest(known)
         if view is None:
             return None
         if view.status.is_open and not RunState(view.state).is_over:
+            if not waits:
+                raise TaskNotFinished(view.id, view.status)
             with suppress(RunFailed, RunCancelled, RunDead):
                 await self.state_of(await self._runner.get(view.id))
             view = await self._runner.runs.get(view.id)
@@ -146,17 +152,30 @@ class Turns:
                 trace=self._trace,
             )
         except RunConflict as conflict:
-            view = await self._runner.runs.get(conflict.run_id)
-            known = RunState(view.state)
-            if key is None or view.workflow != self._loop.name or known.said is None or known.said.key != key:
-                return None
-            if known.messages[known.said.at] != added[-1]:
-                raise
-            return await self._runner.get(conflict.run_id)
+            return await self.joined(conflict.run_id, added, key)
         except RunForgotten as forgotten:
             if number or forgotten.run_id != self.run_id(0):
                 raise
             raise ConversationOver(self._id, _GONE) from None
+
+    async def joined(self, run_id: str, added: Sequence[ChatMessage], key: str | None) -> Run | None:
+        """A run that was started with a key; None if it was started with another one, or is no turn.
+
+        Args:
+            run_id: The run.
+            added: What would be said now; its last message is what is compared.
+            key: The key.
+
+        Raises:
+            RunConflict: The key stands for another message.
+        """
+        view = await self._runner.runs.get(run_id)
+        known = RunState(view.state)
+        if key is None or view.workflow != self._loop.name or known.said is None or known.said.key != key:
+            return None
+        if known.messages[known.said.at] != added[-1]:
+            raise RunConflict(run_id, "message")
+        return await self._runner.get(run_id)
 
     @property
     def _keep(self) -> Keep:
@@ -220,12 +239,18 @@ class Turns:
         number = int(view.id.removeprefix(self.run_id(0).removesuffix("0")))
         at = (view.finished_at or view.created_at).timestamp()
         if not RunState(view.state).is_over:
-            return Turn(number, view.id, view.state, at)
+            return Turn(number, view.id, view.state, at, is_open=view.status.is_open)
         before = await self._find(number - 1)
         if before is not None:
             return Turn(number, before.id, before.state, at, ends=True)
         is_first = not RunState(view.state).messages
         return Turn(number, view.id, None if is_first else view.state, at, ends=True)
+
+
+def first_messages(start: Mapping[str, Any]) -> Sequence[ChatMessage]:
+    """The messages of a turn that goes on with nothing."""
+    messages: Sequence[ChatMessage] = start[MESSAGES]
+    return messages
 
 
 def _added(start: Mapping[str, Any]) -> tuple[Sequence[ChatMessage], int]:

@@ -1,10 +1,12 @@
 """Bodies of requests: read within limits, and checked before anybody works with them."""
 
+import re
 from collections.abc import Sequence
+from math import isfinite
 from typing import Final, TypeVar
 
 import anyio
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import from_json
 from starlette.requests import Request
 from starlette.types import Message, Receive
@@ -16,6 +18,7 @@ M = TypeVar("M", bound=BaseModel)
 
 _JSON: Final = "application/json"
 _MOST_DETAILS: Final = 20
+_HUGE: Final = re.compile(rb"[eE]\+?\d{3}|\d{309}")  # what may be too large for a number
 
 
 def check_length(content_length: str | None, limits: RequestLimits) -> None:
@@ -67,13 +70,35 @@ async def read_json(request: Request, model: type[M]) -> M:
         raise InvalidBody(f"The body has to be JSON, with Content-Type: {_JSON}")
     content = await request.body() or b"{}"
     try:
-        if b"NaN" in content or b"Infinity" in content:  # which models take, and JSON has not
-            from_json(content, allow_inf_nan=False)
+        _check_numbers(content)
         return model.model_validate_json(content)
     except ValidationError as error:
         raise InvalidBody("The body does not fit", details(error)) from None
     except ValueError as error:
         raise InvalidBody("The body does not fit", [Detail("", f"Invalid JSON: {error}")]) from None
+
+
+def _check_numbers(content: bytes) -> None:
+    """See that all numbers are some: models take ``NaN``, which JSON has not, and store ``1e999`` as nothing.
+
+    Raises:
+        ValueError: One is none.
+    """
+    if b"NaN" in content or b"Infinity" in content:
+        from_json(content, allow_inf_nan=False)
+    if _HUGE.search(content) and not _is_finite(from_json(content)):
+        raise ValueError("a number is too large")
+
+
+def _is_finite(value: JsonValue) -> bool:
+    match value:
+        case list():
+            return all(map(_is_finite, value))
+        case dict():
+            return all(map(_is_finite, value.values()))
+        case float():
+            return isfinite(value)
+    return True
 
 
 def details(error: ValidationError) -> Sequence[Detail]:

@@ -1,25 +1,34 @@
 """Whether the service can do its work: what it depends on is tried, each with a deadline of its own."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Final
 
 import anyio
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from stagepost._dataclasses import dataclass
-from stagepost.agents import Model
 
 from .._keys._key import Scope
+from .._wire._health import CheckShown, HealthShown
 from ..errors import NotServing
+from ._runs._operation import Operation
 from ._serving import Serving, asked, serving
 
+HEALTH: Final = Operation(
+    "health",
+    "GET",
+    "/health",
+    "Whether the service can do its work.",
+    HealthShown,
+    None,
+    scope=Scope.READ,
+    is_open=True,
+)
 _LONGEST: Final = 300
 _KEPT: Final = 2.0  # seconds for which an answer is used again
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 class Condition(StrEnum):
@@ -91,11 +100,11 @@ class Health:
         except NotServing as error:
             found = [Finding("runner", Condition.UNAVAILABLE, str(error), 0.0)]
         condition = condition_of(found)
-        told: dict[str, Any] = {"status": condition}
-        if caller is not None and caller.may(Scope.READ):
-            told["checks"] = {each.name: _shown(each) for each in found}
+        may_read = caller is not None and caller.may(Scope.READ)
+        checks = {each.name: _shown(each) for each in found} if may_read else None
+        told = HealthShown(status=condition.value, checks=checks).model_dump_json(exclude_none=True)
         is_up = condition is not Condition.UNAVAILABLE
-        return JSONResponse(told, HTTPStatus.OK if is_up else HTTPStatus.SERVICE_UNAVAILABLE)
+        return Response(told, HTTPStatus.OK if is_up else HTTPStatus.SERVICE_UNAVAILABLE, media_type="application/json")
 
     async def findings(self, served: Serving) -> Sequence[Finding]:
         """What all checks find, at once; those who ask at the same time share one look."""
@@ -120,37 +129,6 @@ def condition_of(found: Iterable[Finding]) -> Condition:
     return next(each for each in (Condition.UNAVAILABLE, Condition.DEGRADED, Condition.OK) if each in conditions)
 
 
-def model_check(name: str, model: Model, *, is_needed: bool = True) -> HealthCheck:
-    """A check of a model, without asking it, which would cost something.
-
-    A model with an ``api_base`` is connected to; one that says what its ``secrets`` are has to have a key.
-
-    Args:
-        name: What it is called.
-        model: The model.
-        is_needed: See `HealthCheck`.
-    """
-
-    async def look() -> str:
-        base = getattr(model, "api_base", None)
-        if base:
-            return await _connected(str(base))
-        if hasattr(model, "secrets") and not model.secrets:
-            raise LookupError("it has no key: set the variable of its provider, or give api_key=")
-        return "has a key" if hasattr(model, "secrets") else "needs no key"
-
-    return HealthCheck(name, look, is_needed=is_needed)
-
-
-async def _connected(address: str) -> str:
-    parts = urlsplit(address)
-    if parts.hostname is None:
-        raise ValueError("its address has no host")
-    stream = await anyio.connect_tcp(parts.hostname, parts.port or _PORTS.get(parts.scheme, 443))
-    await stream.aclose()
-    return "can be reached"
-
-
 def _store(served: Serving) -> Callable[[], Awaitable[str]]:
     async def look() -> str:
         await served.runner.store.probe()
@@ -172,5 +150,5 @@ async def _tried(check: HealthCheck, mask: Callable[[str], str], found: dict[str
     found[check.name] = Finding(check.name, condition, mask(detail)[:_LONGEST], anyio.current_time() - began)
 
 
-def _shown(finding: Finding) -> Mapping[str, object]:
-    return {"status": finding.condition, "detail": finding.detail, "seconds": round(finding.seconds, 3)}
+def _shown(finding: Finding) -> CheckShown:
+    return CheckShown(status=finding.condition.value, detail=finding.detail, seconds=round(finding.seconds, 3))

@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias, TypedDict
 
 from limits import parse_many
 from pydantic import (
@@ -58,6 +58,17 @@ def _secret(given: SecretStr) -> SecretStr:
 Words: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_words)]
 Origins: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(checked_origin)], ...], BeforeValidator(_words)]
 Rate: TypeAlias = Annotated[str, BeforeValidator(_rate)]
+
+
+class AppSettings(TypedDict):
+    """Arguments of `create_app` that settings say."""
+
+    keys: tuple[Key, ...]
+    limits: RequestLimits
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+    login_secret: str | None
+    has_docs: bool
 
 
 class ServiceSettings(BaseModel):
@@ -167,6 +178,22 @@ class ServiceSettings(BaseModel):
         except InvalidKey as error:
             problem = str(error)
         raise InvalidServiceSettings([f"{PREFIX}KEYS_FILE {self.keys_file}: {problem}"])
+
+    def app_options(self) -> "AppSettings":
+        """What `create_app` is given of the settings: ``create_app(runner, **settings.app_options())``.
+
+        Raises:
+            InvalidServiceSettings: The file of keys cannot be used.
+            InvalidKey: Two keys have one name.
+        """
+        return {
+            "keys": self.all_keys(),
+            "limits": self.limits,
+            "hosts": self.hosts,
+            "origins": self.origins,
+            "login_secret": None if self.login_secret is None else self.login_secret.get_secret_value(),
+            "has_docs": self.has_docs,
+        }
 
     @classmethod
     def _problem(cls, name: str, values: Mapping[str, object]) -> str:

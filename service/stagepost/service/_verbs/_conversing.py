@@ -101,7 +101,7 @@ class Conversing(Base):
 
     def _talk(self, conversation_id: str, agent: str) -> OpenConversation[Any]:
         with misuse():
-            return converse(self._runner, agent, id=conversation_id, idle=None)
+            return converse(self._runner, agent, id=conversation_id, idle=None, waits=False)
 
     async def _last_turn(self, conversation_id: str, agent: str) -> RunInfo | None:
         """The last turn, open or not; runs that its steps have started have its label, too."""

@@ -17,6 +17,7 @@ from .._http._limits import RequestLimits
 from .._http._serving import Serving
 from .._keys._key import Key
 from ..errors import NotServing
+from ._checks import model_checks
 from ._config import TurnLimits, WorkerConfig
 from ._routes import SupervisorRoutes
 from ._sessions import ChatSessions
@@ -75,7 +76,6 @@ class AppOptions(TypedDict, total=False):
     hosts: Iterable[str]
     origins: Iterable[str]
     login_secret: str | bytes | None
-    checks: Iterable[HealthCheck]
     has_docs: bool
     inspector: bool
 
@@ -89,6 +89,7 @@ def create_supervisor_app(
     limits: RequestLimits | None = None,
     routes: Sequence[BaseRoute] = (),
     lifespan: Lifespan | None = None,
+    checks: Iterable[HealthCheck] = (),
     **options: Unpack[AppOptions],
 ) -> Starlette:
     """Make the application of a supervisor: `create_app`, with the supervisor's routes.
@@ -101,6 +102,8 @@ def create_supervisor_app(
         limits: How much a caller may ask for; by default 60 requests a minute.
         routes: Further routes.
         lifespan: Entered before the sessions are opened, as for `create_app`.
+        checks: What ``GET /health`` tries beside the store and the models of the supervisor and its workers. One that
+            has the name of a model's check, such as ``"model gpt-5-mini"``, takes its place.
         options: What else `create_app` takes, such as ``keys=`` and ``pages=``.
     """
     service = SupervisorService(supervisor, workers, limits=turns)
@@ -118,5 +121,12 @@ def create_supervisor_app(
         limits=limits or RequestLimits(requests=_PER_MINUTE),
         routes=[*service.routes, *routes],
         lifespan=living,
+        checks=_checks(supervisor, checks),
         **options,
     )
+
+
+def _checks(supervisor: Agent[str], given: Iterable[HealthCheck]) -> Sequence[HealthCheck]:
+    own = list(given)
+    names = {check.name for check in own}
+    return [*own, *(check for check in model_checks(supervisor) if check.name not in names)]

@@ -4,12 +4,12 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 
 from .._http._bodies import details
+from .._http._runs._reading import LONGEST_KEY, read_query
 from ..errors import Detail, InvalidBody
-from ._requests import LONGEST_KEY, Resumption, SessionId
+from ._operations import ChatAsked
+from ._requests import Resumption, SessionId
 
 _SESSION: TypeAdapter[str] = TypeAdapter(SessionId)
-_YES = ("1", "true")
-_NO = ("0", "false", "")
 
 
 def read_session(request: Request) -> str:
@@ -35,7 +35,5 @@ def read_resumption(request: Request) -> Resumption:
     if key is not None and not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
         why = f"1 to {LONGEST_KEY} printable ASCII characters are expected"
         raise InvalidBody("The request does not fit", [Detail("Idempotency-Key", why)])
-    detach = request.query_params.get("detach", "").lower()
-    if detach not in (*_YES, *_NO):
-        raise InvalidBody("The request does not fit", [Detail("detach", "true or false is expected")])
-    return Resumption(key=key, after=request.headers.get("last-event-id") or None, detach=detach in _YES)
+    detach = read_query(request.query_params, ChatAsked).detach
+    return Resumption(key=key, after=request.headers.get("last-event-id") or None, detach=detach)

@@ -9,7 +9,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from stagepost._dataclasses import dataclass
 
 LONGEST_MESSAGE = 32_000  # characters
-LONGEST_KEY = 200  # characters
 _UUID: Final = re.compile(r"(?i)(?:urn:uuid:)?(\{)?[0-9a-f]{8}(-?)(?:[0-9a-f]{4}\2){3}[0-9a-f]{12}(?(1)\})")
 
 

@@ -9,15 +9,16 @@ import anyio
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 
 from .._http._bodies import read_json
+from .._http._runs._described import DescribedRoute
 from .._http._runs._events import RunEvents
 from .._http._serving import caller, serving
-from .._keys._key import Scope
 from ._bodies import read_resumption, read_session
 from ._errors import TurnFailed
 from ._history import history_of
+from ._operations import CHAT, COMPLETE, EVENTS, HISTORY
 from ._phrases import FAILED
 from ._requests import ChatRequest, Resumption
 from ._responses import Answering, SupervisorResponse
@@ -39,25 +40,25 @@ class SupervisorRoutes:
         self._sessions = sessions
 
     @property
-    def routes(self) -> Sequence[Route]:
+    def routes(self) -> Sequence[BaseRoute]:
         """The routes."""
         return (
-            Route("/chat", self.chat, methods=["POST"]),
-            Route("/chat/complete", self.complete, methods=["POST"]),
-            Route("/chat/{session_id}", self.history, methods=["GET"]),
-            Route("/chat/{session_id}/events", self.events, methods=["GET"]),
+            DescribedRoute(CHAT, self.chat),
+            DescribedRoute(COMPLETE, self.complete),
+            DescribedRoute(HISTORY, self.history),
+            DescribedRoute(EVENTS, self.events),
         )
 
     async def chat(self, request: Request) -> Response:
         """Answer a message with events."""
-        caller(request, Scope.RUN)
+        caller(request, CHAT.needed)
         how = read_resumption(request)
         turn = await self._sessions().turn(await read_json(request, ChatRequest), how)
         return _stream(request, turn)
 
     async def complete(self, request: Request) -> Response:
         """Answer a message as a whole."""
-        caller(request, Scope.RUN)
+        caller(request, COMPLETE.needed)
         how = read_resumption(request)
         body = await read_json(request, ChatRequest)
         sessions = self._sessions()
@@ -68,7 +69,7 @@ class SupervisorRoutes:
 
     async def history(self, request: Request) -> Response:
         """Show a session."""
-        caller(request, Scope.READ)
+        caller(request, HISTORY.needed)
         session_id, sessions = read_session(request), self._sessions()
         turns = await sessions.turns(session_id)
         found = await history_of(serving(request).tasks, session_id, turns, sessions.workers)
@@ -76,7 +77,7 @@ class SupervisorRoutes:
 
     async def events(self, request: Request) -> Response:
         """The events of a session's last turn."""
-        caller(request, Scope.READ)
+        caller(request, EVENTS.needed)
         after = read_resumption(request).after
         return _stream(request, await self._sessions().last(read_session(request), after))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel
 
@@ -19,6 +19,11 @@ from ._arrows import Arrow, arrow_path
 from ._builder import Builder
 from ._pattern import Node, NodeLike, Pattern, Servable
 from ._predicates import Predicate, check_predicate, label_of, says_yes
+
+if TYPE_CHECKING:
+    from ._config import GraphConfig
+
+_MAX_STEPS: Final = 1000
 
 
 class End(Enum):
@@ -51,7 +56,8 @@ class Graph(Pattern):
 
     Args:
         name: The graph's name.
-        max_steps: How many nodes one way through the graph may enter; None for no limit.
+        max_steps: How many nodes one way through the graph may enter; None for no limit. By default 1,000.
+        config: The same from configuration.
         state: A pydantic model for the state instead of a plain `State`.
         types: Types of single keys of a plain state.
         version: Declared version of the definition.
@@ -59,7 +65,7 @@ class Graph(Pattern):
         lifespan: Opens what its steps find as ``context.resources``, see `Pattern.lifespan`.
 
     Raises:
-        DefinitionError: `max_steps` is less than 1.
+        DefinitionError: `max_steps` is less than 1, or given beside `config`.
     """
 
     kind = "graph"
@@ -68,7 +74,8 @@ class Graph(Pattern):
         self,
         name: str,
         *,
-        max_steps: int | None = 1000,
+        max_steps: int | Literal["default"] | None = "default",
+        config: "GraphConfig | None" = None,
         state: type[BaseModel] | None = None,
         types: Mapping[str, Any] | None = None,
         version: int = 1,
@@ -76,14 +83,21 @@ class Graph(Pattern):
         lifespan: Lifespan | None = None,
     ) -> None:
         super().__init__(name, state=state, types=types, version=version, companions=companions, lifespan=lifespan)
-        if max_steps is not None and max_steps < 1:
-            raise DefinitionError(self._where, f"max_steps={max_steps}: give at least 1, or None for no limit")
-        self.max_steps = max_steps
+        self.max_steps = self._limit(max_steps, config)
         self._nodes: dict[str, Node] = {}
         self._edges: dict[str, list[Edge]] = {}
         self._start: str | None = None
         self._finish: set[str] = set()
         self._used = False
+
+    def _limit(self, max_steps: int | Literal["default"] | None, config: "GraphConfig | None") -> int | None:
+        if max_steps == "default":
+            return _MAX_STEPS if config is None else config.max_steps
+        if config is not None:
+            raise DefinitionError(self._where, "max_steps= is in config=, too: give one of them")
+        if max_steps is not None and max_steps < 1:
+            raise DefinitionError(self._where, f"max_steps={max_steps}: give at least 1, or None for no limit")
+        return max_steps
 
     @property
     def root_path(self) -> str:

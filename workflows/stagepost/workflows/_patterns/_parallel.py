@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -23,7 +23,10 @@ from ._nesting import check_nesting
 from ._over import Over, take
 from ._pattern import Node, NodeLike, Pattern, as_worker
 
-_MOST_WORKERS = 16
+if TYPE_CHECKING:
+    from ._config import ParallelConfig
+
+_WORKER_CAP = 16
 _ITEM = "item"
 
 
@@ -48,13 +51,15 @@ class Parallel(Pattern):
         merge: ``(state, values)``, sync; what it returns updates the state like a step's result. Instead of `into`.
         failures: Key of the state for a list of ``{"index", "item", "error"}``, one per failed item.
         may_all_fail: With `failures`: go on although every item has failed, with no values. By default that raises.
-        workers: How many at once; by default twice the number of CPUs, at most 16.
+        workers: How many at once; by default twice the number of CPUs, up to `worker_cap`. Branches all run at once.
+        worker_cap: The largest number of workers that is chosen automatically; by default 16.
+        config: `workers` and `worker_cap` from configuration.
         state: A pydantic model for the state instead of a plain `State`.
         types: Types of single keys of a plain state.
         version: Declared version of the definition.
 
     Raises:
-        DefinitionError: Options that do not go together, or a number of workers below 1.
+        DefinitionError: Options that do not go together, or a number of workers or a cap below 1.
     """
 
     kind = "parallel"
@@ -72,6 +77,8 @@ class Parallel(Pattern):
         failures: str | None = None,
         may_all_fail: bool = False,
         workers: int | None = None,
+        worker_cap: int | None = None,
+        config: "ParallelConfig | None" = None,
         state: type[BaseModel] | None = None,
         types: Mapping[str, Any] | None = None,
         version: int = 1,
@@ -81,7 +88,7 @@ class Parallel(Pattern):
         self.failures = failures
         self.may_all_fail = may_all_fail
         self._over = over
-        self._workers = workers
+        self._workers, self._worker_cap = self._limits(workers, worker_cap, config)
         self._worker: Node | None = None
         self._branches: dict[str, Node] = {}
         self.item_codec: Codec[Any] = PLAIN
@@ -166,6 +173,7 @@ class Parallel(Pattern):
             failures=self.failures,
             may_all_fail=self.may_all_fail,
             workers=self._workers,
+            worker_cap=self._worker_cap,
         )
         state = await alone.run(hub=hub, deps=deps, observer=observer, secrets=secrets)
         return state["values"]
@@ -190,7 +198,7 @@ class Parallel(Pattern):
 
     def width(self, count: int) -> int:
         """How many workers run at once."""
-        wanted = self._workers or (count if self._branches else min(2 * (os.cpu_count() or 1), _MOST_WORKERS))
+        wanted = self._workers or (count if self._branches else min(2 * (os.cpu_count() or 1), self._worker_cap))
         return min(wanted, count)
 
     @property
@@ -219,10 +227,20 @@ class Parallel(Pattern):
         for name, part in branches.items():
             self._branches[check_name("branch name", name)] = self.part(part)
 
+    def _limits(
+        self, workers: int | None, worker_cap: int | None, config: "ParallelConfig | None"
+    ) -> tuple[int | None, int]:
+        """The number of workers, if it is fixed, and the largest one that is chosen automatically."""
+        for name, number in (("workers", workers), ("worker_cap", worker_cap)):
+            if number is not None and config is not None:
+                raise DefinitionError(self._where, f"{name}= is in config=, too: give one of them")
+            if number is not None and number < 1:
+                raise DefinitionError(self._where, f"{name}={number}: give at least 1, or None for the default")
+        if config is not None:
+            return config.workers, config.worker_cap
+        return workers, _WORKER_CAP if worker_cap is None else worker_cap
+
     def _check_options(self, options: Mapping[str, object]) -> None:
-        if self._workers is not None and self._workers < 1:
-            why = f"workers={self._workers}: give at least 1, or None for the default"
-            raise DefinitionError(self._where, why)
         if self.may_all_fail and self.failures is None:
             why = "may_all_fail= is for failures that are collected: give failures= too, or leave it out"
             raise DefinitionError(self._where, why)

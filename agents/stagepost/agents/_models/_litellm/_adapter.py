@@ -42,6 +42,14 @@ _SETTINGS: Final = ModelSettings()
 _KEY_NAMES: Final = ("_API_KEY", "_TOKEN", "_SECRET", "_ACCESS_KEY")  # ends of variables that hold keys of providers
 _LEEWAY: Final = 1.0  # seconds: our own limit is for what the libraries below do not notice, such as blank lines
 _GRACE: Final = 5.0  # seconds to close a connection in
+_MAKERS: Final = {
+    "gpt-": "openai",
+    "chatgpt-": "openai",
+    "o1": "openai",
+    "o3": "openai",
+    "o4": "openai",
+    "claude-": "anthropic",
+}
 
 
 class LiteLLM:
@@ -104,9 +112,9 @@ class LiteLLM:
         """The secrets of the model: its key, and keys in its URL and headers.
 
         Without a key of its own, the current value of its provider's environment variable (``OPENAI_API_KEY`` for
-        ``"openai/…"``).
+        ``"openai/…"``, and for names such as ``"gpt-5-mini"`` that litellm knows as OpenAI's).
         """
-        key = self._key or os.environ.get(f"{self.name.partition('/')[0].upper()}_API_KEY")
+        key = self._key or os.environ.get(_key_variable(self.name))
         headers = self.settings.extra.get("extra_headers") or {}
         address = address_secrets(self.api_base or "", likely=True)
         return tuple(filter(None, [key, *named_secrets(headers, likely=True), *address]))
@@ -288,6 +296,14 @@ class LiteLLM:
         elsewhere = [value for name, value in os.environ.items() if name.upper().endswith(_KEY_NAMES)]
         own = [*filter(None, [self._key]), *named_secrets(headers), *address_secrets(self.api_base or "")]
         return [*own, *elsewhere]
+
+
+def _key_variable(name: str) -> str:
+    """The variable in which the key of a model usually stands."""
+    provider, slash, _ = name.partition("/")
+    if not slash:
+        provider = next((known for start, known in _MAKERS.items() if name.startswith(start)), provider)
+    return f"{provider.upper()}_API_KEY"
 
 
 def _limit(limit: float | None) -> AbstractContextManager[object]:

@@ -5,18 +5,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from ..._verbs._scopes import SCOPES
 from ..._wire._errors import ErrorTold
 from ._operation import Operation
-from ._operations import OPERATIONS
+from ._reading import LONGEST_KEY
 
 _EVENTS: Final = "text/event-stream"
+_KEY: Final = MappingProxyType({"minLength": 1, "maxLength": LONGEST_KEY})
 _REF: Final = "#/components/schemas/{model}"
+_SECURITY: Final[Sequence[Mapping[str, Sequence[str]]]] = ({"key": []}, {"bearer": []})
 _ERRORS: Final[Mapping[str, str]] = {
     "400": "A cursor, an id or another value makes no sense.",
     "401": "There is no key, or it is not known.",
@@ -27,20 +29,26 @@ _ERRORS: Final[Mapping[str, str]] = {
     "413": "The body is too large.",
     "422": "A field does not fit; `details` names it.",
     "429": "The caller has asked too often, or too many streams are open.",
+    "500": "It has failed; `reference` stands in the log, too.",
     "503": "The service or its store does not work now; try again.",
 }
 
 
 class Document:
-    """The document as JSON, made when it is asked for first."""
+    """The document as JSON, made when it is asked for first.
 
-    def __init__(self) -> None:
+    Args:
+        operations: What can be asked for.
+    """
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        self._operations = operations
         self._text: bytes | None = None
 
     def text(self) -> bytes:
         """It."""
         if self._text is None:
-            self._text = json.dumps(described(OPERATIONS), ensure_ascii=False).encode()
+            self._text = json.dumps(described(self._operations), ensure_ascii=False).encode()
         return self._text
 
 
@@ -61,7 +69,7 @@ def described(operations: Sequence[Operation]) -> dict[str, Any]:
             "version": version("stagepost"),
             "description": "Runs of workflows and agents: start, follow, answer, cancel.",
         },
-        "security": [{"key": []}, {"bearer": []}],
+        "security": _SECURITY,
         "paths": paths,
         "components": {
             "schemas": definitions,
@@ -91,14 +99,16 @@ def _schemas(operations: Iterable[Operation]) -> tuple[Schemas, dict[str, Any]]:
 
 
 def _operation(operation: Operation, schemas: Schemas, definitions: Mapping[str, Any]) -> dict[str, Any]:
-    scope = SCOPES[operation.verb].value
+    takes = "Answers without a key, too." if operation.is_open else f"Takes a key with the scope `{operation.needed}`."
     found: dict[str, Any] = {
         "operationId": operation.verb,
         "summary": operation.summary,
-        "description": f"Takes a key with the scope `{scope}`.",
+        "description": takes,
         "parameters": [*_in_path(operation), *_in_query(operation, schemas, definitions), *_headers(operation)],
-        "responses": {**_answer(operation, schemas), **_refusals(operation, schemas)},
+        "responses": {**_refusals(operation, schemas), **_answer(operation, schemas)},
     }
+    if operation.is_open:
+        found["security"] = [{}, *_SECURITY]
     if operation.body is not None:
         schema = schemas[operation.body, "validation"]
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
@@ -138,13 +148,14 @@ def _in_query(operation: Operation, schemas: Schemas, definitions: Mapping[str, 
 
 def _headers(operation: Operation) -> Iterable[dict[str, Any]]:
     if operation.takes_key:
-        yield _header("Idempotency-Key", "A run with this key is started once; the same key joins it.")
+        yield _header("Idempotency-Key", "What has this key is begun once; the same key joins it.", **_KEY)
     if operation.streams:
         yield _header("Last-Event-ID", "The `id` of the last event that is known: the stream goes on after it.")
 
 
-def _header(name: str, description: str) -> dict[str, Any]:
-    return {"name": name, "in": "header", "required": False, "description": description, "schema": {"type": "string"}}
+def _header(name: str, description: str, **schema: int) -> dict[str, Any]:
+    described = {"type": "string", **schema}
+    return {"name": name, "in": "header", "required": False, "description": description, "schema": described}
 
 
 def _answer(operation: Operation, schemas: Schemas) -> dict[str, Any]:
@@ -154,6 +165,8 @@ def _answer(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     if operation.streams:
         content[_EVENTS] = {"schema": {"type": "string"}}
     found = {str(int(operation.status)): {"description": operation.summary, "content": content}}
+    if operation.is_open:
+        found["503"] = {"description": _ERRORS["503"], "content": content}
     if operation.output is None:
         found[str(int(HTTPStatus.NO_CONTENT))] = {"description": "Whoever asks was told everything, the end included."}
     elif operation.streams and operation.status != HTTPStatus.OK:
@@ -171,5 +184,5 @@ def _refusals(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     return {
         status: {"description": description, "content": content}
         for status, description in _ERRORS.items()
-        if not (status == "422" and operation.query is None and operation.body is None)
+        if status != "422" or operation.query or operation.body or operation.scope
     }

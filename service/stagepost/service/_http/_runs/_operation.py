@@ -4,13 +4,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
+from pydantic import BaseModel
+
 from stagepost._dataclasses import dataclass
 from stagepost.agents import TaskStream
 from stagepost.workflows import RunStream
 
 from ..._keys._caller import Caller
+from ..._keys._key import Scope
+from ..._verbs._scopes import SCOPES
 from ..._verbs._verbs import Verbs
-from ..._wire._asked import Asked
 from ..._wire._output import Output
 
 
@@ -46,7 +49,7 @@ class Operation:
     """Something that can be asked for.
 
     Attributes:
-        verb: Which of the verbs it is, by whose name its scope is found.
+        verb: Which of the verbs it is, by whose name its scope is found; of what is none of them, its name.
         method: The HTTP method.
         path: The path; ``{name:path}`` may hold slashes.
         summary: What it does, in one sentence.
@@ -58,17 +61,26 @@ class Operation:
         takes_key: Whether it takes an ``Idempotency-Key``.
         streams: Whether it is answered with server-sent events: always, or if the client accepts them.
         begin: Makes these, if they are sent only to a client that accepts them.
+        scope: What a key needs for it, if it is none of the verbs.
+        is_open: Whether it is answered without a key, too, and as unavailable in the same form.
     """
 
     verb: str
     method: str
     path: str
     summary: str
-    output: type[Output] | None
+    output: type[BaseModel] | None
     act: Act | None
-    query: type[Asked] | None = None
-    body: type[Asked] | None = None
+    query: type[BaseModel] | None = None
+    body: type[BaseModel] | None = None
     status: HTTPStatus = HTTPStatus.OK
     takes_key: bool = False
     streams: bool = False
     begin: Begin | None = None
+    scope: Scope | None = None
+    is_open: bool = False
+
+    @property
+    def needed(self) -> Scope:
+        """What a key needs for it."""
+        return self.scope or SCOPES[self.verb]

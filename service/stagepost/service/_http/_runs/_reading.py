@@ -10,7 +10,7 @@ from .._bodies import details
 
 M = TypeVar("M", bound=BaseModel)
 
-_LONGEST_KEY: Final = 200
+LONGEST_KEY: Final = 200
 
 
 def read_query(given: QueryParams, model: type[M]) -> M:
@@ -38,6 +38,6 @@ def read_key(headers: Headers) -> str | None:
         InputRefused: It is empty, too long or not of printable characters.
     """
     key = headers.get("idempotency-key")
-    if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
-        raise InputRefused(f"Idempotency-Key: give 1 to {_LONGEST_KEY} printable characters")
+    if key is not None and not (0 < len(key) <= LONGEST_KEY and key.isprintable()):
+        raise InputRefused(f"Idempotency-Key: give 1 to {LONGEST_KEY} printable characters")
     return key

@@ -1,6 +1,6 @@
 """The routes, made from the table of operations."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -10,7 +10,6 @@ from starlette.routing import BaseRoute, Route
 
 from ..._keys._caller import Caller
 from ..._keys._key import Scope
-from ..._verbs._scopes import SCOPES
 from .._bodies import read_json
 from .._serving import caller, serving
 from ._events import run_events, starts_stream, wants_events
@@ -22,36 +21,40 @@ from ._reading import read_key, read_query
 _JSON: Final = "application/json"
 
 
-def run_routes(*, has_docs: bool = True) -> Sequence[BaseRoute]:
-    """The routes of runs.
+def run_routes() -> Sequence[BaseRoute]:
+    """The routes of runs: one for each path, so that what else it takes is known when a method is refused."""
+    by_path: dict[str, dict[str, Operation]] = {}
+    for each in OPERATIONS:
+        by_path.setdefault(each.path, {})[each.method] = each
+    return [Route(path, partial(_chosen, operations), methods=list(operations)) for path, operations in by_path.items()]
+
+
+def document_route(others: Sequence[Operation]) -> BaseRoute:
+    """The route of the document that describes all routes.
 
     Args:
-        has_docs: Whether there is one of the document that describes them.
+        others: What can be asked for beside runs.
     """
-    made = [Route(each.path, _endpoint(each), methods=[each.method], name=each.verb) for each in OPERATIONS]
-    if has_docs:
-        made.append(Route("/openapi.json", partial(_described, Document()), methods=["GET"]))
-    return made
+    return Route("/openapi.json", partial(_described, Document([*OPERATIONS, *others])), methods=["GET"])
 
 
-def _endpoint(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
-    if operation.act is None:
-        return partial(_streamed, operation)
-    return partial(_answered, operation)
+async def _chosen(operations: Mapping[str, Operation], request: Request) -> Response:
+    operation = operations["GET" if request.method == "HEAD" else request.method]
+    return await (_answered if operation.act else _streamed)(operation, request)
 
 
 async def _answered(operation: Operation, request: Request) -> Response:
-    who = caller(request, SCOPES[operation.verb])
+    who = caller(request, operation.needed)
     call = await _call(operation, request, who)
     if operation.begin is not None and wants_events(request):
         return await starts_stream(request, call, operation.begin)
-    assert operation.act is not None  # noqa: S101  # `_endpoint` has seen to it
+    assert operation.act is not None  # noqa: S101  # `_chosen` has seen to it
     found = await operation.act(call)
     return Response(found.model_dump_json(), operation.status, media_type=_JSON)
 
 
 async def _streamed(operation: Operation, request: Request) -> Response:
-    who = caller(request, SCOPES[operation.verb])
+    who = caller(request, operation.needed)
     return await run_events(request, await _call(operation, request, who))
 
 

@@ -94,3 +94,10 @@ def texts(svg: str) -> Sequence[str]:
     """What a picture says to those who see it."""
     found = ET.fromstring(svg).iter(f"{SVG}text")  # noqa: S314  # our own
     return ["".join([each.text or "", *(inner.tail or "" for inner in each)]) for each in found]
+
+
+def ways(svg: str) -> tuple[int, int]:
+    """How many arrows a picture has, and how many of these are taken."""
+    found = [each for each in ET.fromstring(svg).iter(f"{SVG}path") if "d-tip" in each.attrib["class"]]  # noqa: S314
+    taken = [each for each in found if "is-taken" in each.attrib["class"]]
+    return sum(each.attrib["d"].count("M") for each in found), sum(each.attrib["d"].count("M") for each in taken)

@@ -1,5 +1,6 @@
 """Graphs laid out in ranks."""
 
+import re
 from itertools import combinations
 
 import pytest
@@ -63,6 +64,15 @@ def test_a_box_may_lead_to_itself() -> None:
     laid = layered(boxes("ab"), [Arc("a", "b"), Arc("b", "b", 40)])
     assert laid.routes[1].leads_back
     assert laid.routes[1].label.x > laid.corners["b"].x + 70
+
+
+def test_ways_back_from_boxes_further_right_go_around_the_others() -> None:
+    vertices = boxes("abcd")
+    laid = layered(vertices, arcs("ab", "ac", "ad", "da", "ba", "ca", "aa"))
+    rights = {}
+    for arc, route in zip("dbca", laid.routes[3:], strict=True):
+        rights[arc] = max(float(number) for number in re.findall(r"(?<=[HQ])[\d.]+", route.path))
+    assert rights["a"] < rights["b"] < rights["c"] < rights["d"]
 
 
 def test_a_label_has_room_between_its_boxes() -> None:

@@ -2,10 +2,11 @@
 
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.service.drawing._runs import SVG, links, nested, nothing, parked, texts, titles
+from tests.service.drawing._runs import SVG, links, nested, nothing, parked, texts, titles, ways
 
 from stagepost.service._drawing._boxes import Drawn, boxes_of
 from stagepost.service._drawing._marks import Mark, Standing
@@ -13,7 +14,7 @@ from stagepost.service._drawing._outline import Part, outline_of
 from stagepost.service._drawing._picture import draw_run
 from stagepost.service._drawing._standings import Standings, standings_of
 from stagepost.service._drawing._text import fitted, plain, width_of
-from stagepost.workflows import Chain, Parallel, Pattern, step
+from stagepost.workflows import END, Chain, Graph, Parallel, Pattern, key_exists, step
 
 HOSTILE = "<script>alert('\x1b[31m')</script>\r\n\u202e" + "x" * 5000
 
@@ -52,6 +53,45 @@ async def test_a_run_is_drawn_with_its_marks_in_words_and_links_to_its_places() 
     assert found["item-sizes[1]"] == "/step/sizes[1]"
     assert found["item-review/judge/deep/checks[2]"] == "?open=review/judge/deep/checks[2]"
     assert "n is 1" in texts(svg)
+
+
+async def test_the_ways_that_were_decided_are_taken_and_no_others() -> None:
+    snapshot, history = await parked(nested(), waits=4)
+    assert snapshot.shape is not None
+    whole = outline_of(snapshot.shape, "campaign")
+
+    def taken(standings: Standings, name: str) -> set[tuple[str, str]]:
+        boxes = [boxes_of(Drawn(outline=whole, standings=standings))]
+        for box in boxes:  # it grows meanwhile
+            boxes += box.inner
+        return {(way.source, way.target) for box in boxes if box.name == name for way in box.busy}
+
+    told, guessed = standings_of(snapshot, history), standings_of(snapshot)
+    assert taken(told, "review") == {("review/draft/", "review/judge/"), ("review/judge/", "review/draft/")}
+    assert taken(told, "judge") == {("review/judge", "review/judge/quick"), ("review/judge", "review/judge/deep/")}
+    assert taken(told, "campaign") == {("load", "sizes"), ("sizes", "review/")}
+    assert taken(guessed, "judge") == {("review/judge", "review/judge/deep/")}
+
+
+def test_out_of_a_graph_the_way_that_was_decided_is_taken() -> None:
+    graph = Graph("loop")
+    graph.add("one", nothing)
+    graph.add("two", nothing)
+    graph.start("one")
+    graph.edge("one", END, when=key_exists("a"))
+    graph.edge("one", END, when=key_exists("b"))
+    graph.edge("one", "two")
+    graph.finish("two")
+    done = {"one": Standing(Mark.DONE)}
+    for standings, expected in (
+        (Standings(places=done, led={"one": frozenset({""})}), {("one", "->END")}),
+        (Standings(places=done, led={"one": frozenset({"two"})}), {("one", "two")}),
+        (Standings(places={**done, "two": Standing(Mark.DONE)}), {("one", "->END"), ("one", "two"), ("two", "->END")}),
+        (Standings(places={**done, "two": Standing(Mark.RUNNING)}), {("one", "two")}),
+    ):
+        box = boxes_of(Drawn(outline=outline(graph), standings=standings))
+        assert {(way.source, way.target) for way in box.busy} == expected
+        assert [way.label for way in box.ways if way.target == "->END"] == ["has a or has b", None]
 
 
 async def test_an_item_is_opened_in_place() -> None:
@@ -158,6 +198,8 @@ def test_of_a_long_chain_what_is_near_its_standing_is_drawn() -> None:
 
 def test_500_places_are_drawn() -> None:
     svg = draw_run(Drawn(outline=chain(500)), title="t")
+    assert ways(svg) == (499, 0)
+    assert len(svg) < 200_000
     assert {"s0", "s499"} <= set(texts(svg))
 
 
@@ -168,6 +210,11 @@ def test_of_a_large_workflow_the_innermost_boxes_stay_closed() -> None:
     assert "s0-0" in shown
     assert "s19-0" not in shown
     assert "20 places" in shown
+    closed = Drawn(outline=outline(Chain("whole", parts)), toggle=toggled)
+    assert links(draw_run(closed, title="t", most=100))["toggle-part19/"] == "?open=part19/"
+    opened = draw_run(replace(closed, opened=frozenset({"part19/"})), title="t", most=100)
+    assert {"s19-0", "close"} <= set(texts(opened))
+    assert "s18-0" not in texts(opened)
 
 
 def test_items_of_items_are_counted_together() -> None:

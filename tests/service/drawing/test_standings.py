@@ -15,8 +15,8 @@ from stagepost.checkpoint import ItemStatus, MemoryStore, RunStatus, Snapshot, W
 from stagepost.service._drawing._marks import Mark, strongest
 from stagepost.service._drawing._passed import surely_passed
 from stagepost.service._drawing._standings import Standings, standings_of
-from stagepost.workflows import Chain, Pattern, Retry, RunFailed, Runner, State, Wait, step
-from stagepost.workflows._plans._dominators import END
+from stagepost.workflows import END, Chain, Graph, Pattern, Retry, RunFailed, Runner, State, Wait, key_exists, step
+from stagepost.workflows._plans._dominators import END as THE_END
 from stagepost.workflows._plans._dominators import surely_passed as passed_by_plan
 
 
@@ -81,6 +81,17 @@ async def test_a_failed_step_says_why_and_a_retried_one_how_often() -> None:
     assert standings.at("boom").mark is Mark.FAILED
     assert "the <press> is broken" in (standings.at("boom").error or "")
     assert standings.at("nothing").mark is Mark.AHEAD
+
+
+async def test_a_decision_that_failed_has_led_nowhere() -> None:
+    graph = Graph("loop")
+    graph.add("one", nothing)
+    graph.start("one")
+    graph.edge("one", "one", when=key_exists("never"))
+    graph.edge("one", END, when=key_exists("nor this"))
+    _, standings = await ended(graph)
+    assert standings.led == {}
+    assert standings.at("one").mark is Mark.FAILED
 
 
 async def test_a_completed_run_is_done_all_over() -> None:
@@ -149,4 +160,4 @@ def test_what_is_surely_passed_is_what_the_plan_says(meant: Meant) -> None:
     places: Mapping[str, Mapping[str, object]] = json.loads(pattern.shape.skeleton)
     at: Sequence[str | None] = [*places, None]
     for path in at:
-        assert surely_passed(places, path) == passed_by_plan(pattern.plan, path or END)
+        assert surely_passed(places, path) == passed_by_plan(pattern.plan, path or THE_END)

@@ -173,6 +173,12 @@ def test_days_in_which_nothing_works_take_little_room() -> None:
     assert {"0 s", "+2 s"} <= {text for _, text in scale.ticks()}
 
 
+def test_short_pauses_are_not_cut_however_short_the_work_is() -> None:
+    scale = scale_of([Span(0, 0.001, Mark.DONE), Span(0.9, 0.901, Mark.DONE)], 0, 60)
+    assert [stretch.is_cut for stretch in scale.stretches] == [False, True]
+    assert scale.at(0.901) == pytest.approx(93.5, abs=0.1)
+
+
 @pytest.mark.parametrize("end", [0.0, 0.004, 0.9, 40, 5_000, 9 * 86_400.0, 400 * 86_400.0])
 def test_a_scale_has_some_ticks_however_long_it_is(end: float) -> None:
     ticks = scale_of([Span(0, end, Mark.DONE)], 0, end).ticks()
@@ -184,7 +190,7 @@ def test_a_scale_has_some_ticks_however_long_it_is(end: float) -> None:
     ("seconds", "text"),
     [
         (0, "0 s"),
-        (0.0004, "0 ms"),
+        (0.0004, "<1 ms"),
         (0.04, "40 ms"),
         (2, "2 s"),
         (2.54, "2.5 s"),

@@ -9,12 +9,13 @@ import httpx
 import pytest
 from pydantic import BaseModel
 from tests._browser import served_in_thread
+from tests.service.drawing._runs import ways
 from tests.service.inspector import _office as office
 from tests.service.inspector._bank import HOSTILE, Deposit, opened, served, until
 from tests.service.inspector._pages import pages
 
 from stagepost.checkpoint import MemoryStore
-from stagepost.hub import AgentMetrics, Hub, HubMetrics, Traffic
+from stagepost.hub import AgentMetrics, Context, Hub, HubMetrics, Traffic
 from stagepost.service import Key, RequestLimits, create_app
 from stagepost.service._drawing._hub_picture import Doing, HubAgent, HubWay, draw_hub
 from stagepost.service._inspector._hub import per_second, span
@@ -60,11 +61,46 @@ async def test_rates_are_known_from_the_second_look_on() -> None:
             await hub.send("teller", Deposit(amount=number))
         await hub.request("audit", Deposit(amount=1))
         await anyio.sleep(0.05)
-        text = plain((await http.get("/inspect/hub")).text)
+        page = (await http.get("/inspect/hub")).text
+        text = plain(page)
+        assert re.search(r"<text[^>]*>[\d.,]+/s</text>", page)
         rate = re.search(r"Handled a second ([\d.,]+)", text)
         assert rate is not None
         assert float(rate[1].replace(",", "")) > 1
         assert "failing" in text
+
+
+async def test_publications_and_what_is_planned_are_drawn() -> None:
+    async def plan(number: int, context: Context) -> None:
+        await context.send_later("slow", 7, after=3600)
+
+    async with opened() as (runner, hub, bank), pages(runner) as http:
+
+        async def slow(number: int) -> None:
+            await bank.opened.wait()
+
+        hub.register("slow", slow, topics=["numbers.*", "other"])
+
+        async def ask(text: str, context: Context) -> None:
+            await context.request("slow", 8, timeout=None)
+
+        hub.register("asker", ask)
+        hub.register("planner", plan)
+        await hub.publish("numbers.odd", 1, sender="planner")
+        await hub.request("planner", 1)
+        await hub.send("asker", "now")
+        await until(lambda: ("asker", "slow") in hub.metrics().waiting)
+        page = (await http.get("/inspect/hub")).text
+        picture = page[page.index("<svg") : page.index("</svg>") + len("</svg>")]
+        assert "topic numbers.*: published to" in picture
+        assert "agent slow: " in picture
+        assert ways(picture)[1] >= 3
+        text = plain((await http.get("/inspect/hub/agents/slow")).text)
+        assert "Planned for it int next" in text
+        assert "by planner" in text
+        assert "Messages came from asker, planner." in text
+        alone = (await http.get("/inspect/hub", params={"agent": "planner"})).text
+        assert "agent planner" in alone
 
 
 async def test_agents_are_found_by_their_ids() -> None:
@@ -254,14 +290,13 @@ def test_a_picture_of_a_hub_leaves_out_whom_nothing_is_known_of() -> None:
         HubAgent("alone"),
         HubAgent("l", topics=["t"], is_listener=True),
     ]
-    ways = [HubWay("", "a", is_busy=True), HubWay("a", "", "t"), HubWay("a", "gone"), HubWay("a", "b")]
-    svg = draw_hub("h", agents, ways, title="t")
+    sent = [HubWay("", "a", is_busy=True), HubWay("a", "", "t"), HubWay("a", "gone"), HubWay("a", "b")]
+    svg = draw_hub("h", agents, sent, title="t")
     assert "agent a: working" in svg
     assert "listener l: idle" in svg
     assert "outside no agent: sends" in svg
     assert "alone" not in svg
-    assert svg.count('class="d-way is-taken"') == 1
-    assert svg.count('class="d-way') == 5
+    assert ways(svg) == (5, 1)
     assert "alone" in draw_hub("h", [HubAgent("alone")], [], title="t")
 
 

@@ -16,6 +16,7 @@ from ._standings import Standings
 _ITEM: Final = re.compile(r"\[(\d+)\]")
 Address: TypeAlias = Callable[[str], str | None]
 MOST: Final = 500
+_PASSED: Final = (Mark.DONE, Mark.RETRIED)
 _SAID: Final = 300  # letters of a name or an error
 
 
@@ -53,7 +54,7 @@ class Box:
         tally: How many items stand how.
         inner: Boxes in it.
         ways: Arrows between these; without arrows they stand side by side.
-        busy: Which of these are drawn as busy; None: those between boxes that a run has been at.
+        busy: Which of these are taken.
         words: What its mark means, if that is not what it means for a place.
     """
 
@@ -70,7 +71,7 @@ class Box:
     tally: Mapping[Mark, int] = field(default_factory=dict)
     inner: "Sequence[Box]" = ()
     ways: Sequence[Way] = ()
-    busy: frozenset[Way] | None = None
+    busy: frozenset[Way] = frozenset()
     words: str = ""
 
     @property
@@ -93,8 +94,9 @@ class Drawn:
         standings: How its places stand.
         address: Address of the page of a place, by its path. Paths of what is drawn once for all items have no number
             (``orders[]/check``), those of items one (``orders[3]``). None: there is no such page.
-        toggle: Address of the same picture with something opened, or closed if it is open: an item (``orders[3]``), or
-            the runs that a step has started (its path). None if that cannot be.
+        toggle: Address of the same picture with something opened, or closed if it is open: an item (``orders[3]``), the
+            runs that a step has started (its path), or a box that is closed since there are too many (its path with a
+            slash after it). None if that cannot be.
         opened: What is open.
         children: Runs that steps have started, by path of the step; those of steps that are open are drawn.
         name: What comes before all keys, for runs in runs.
@@ -123,7 +125,7 @@ class _Building:
     def __init__(self, drawn: Drawn, most: int) -> None:
         self._drawn = drawn
         self._most = most
-        self._expanded = expanded(drawn.outline, most)
+        self._expanded = expanded(drawn.outline, most, drawn.opened)
         self._several = _of_all_items(drawn.outline, drawn.standings)
 
     def box(self, part: Part) -> Box:
@@ -135,10 +137,12 @@ class _Building:
         if part.parts and part.key in self._expanded:
             kept = windowed(part, self._most, lambda each: self._stands(each).mark)
             inner = [self.box(each) for each in kept.parts]
-            return self._made(part, self._around(part, inner), inner, kept.ways)
+            is_opened = part.key in self._drawn.opened
+            text, toggle = ("close", part.key) if is_opened else ("", None)
+            return self._made(part, self._around(part, inner), inner, kept.ways, toggle=toggle, toggle_text=text)
         if part.parts:
             count = sum(1 for _ in parts_in(part)) - 1
-            return self._made(part, self._stands(part), note=f"{count} places")
+            return self._made(part, self._stands(part), note=f"{count} places", toggle=part.key, toggle_text="open")
         return self._leaf(part)
 
     def _leaf(self, part: Part) -> Box:
@@ -206,8 +210,26 @@ class _Building:
             cells=cells,
             tally=Counter((items or {}).values()),
             inner=inner,
-            ways=[Way(self._drawn.name + way.source, self._drawn.name + way.target, way.label) for way in ways],
+            ways=[self._named(way) for way in ways],
+            busy=frozenset(self._named(way) for way in ways if self._is_taken(way, part)),
         )
+
+    def _named(self, way: Way) -> Way:
+        return Way(self._drawn.name + way.source, self._drawn.name + way.target, way.label)
+
+    def _is_taken(self, way: Way, part: Part) -> bool:
+        """Whether the run has gone this way: as was decided, or else as the boxes at its ends tell."""
+        led = self._drawn.standings.led.get(way.source.rstrip("/"))
+        is_end = way.target.endswith("->END")
+        if led is not None:
+            return "" in led if is_end else any(_is_in(path, way.target) for path in led)
+        source, target = self._mark_of(way.source, part), self._mark_of(way.target, part)
+        if is_end:
+            return source in _PASSED and self._stands(part).mark in _PASSED
+        return Mark.AHEAD not in (source, target)
+
+    def _mark_of(self, key: str, part: Part) -> Mark:
+        return next((self._stands(each).mark for each in part.parts if each.key == key), Mark.AHEAD)
 
     def _cell(self, part: Part, number: int, mark: Mark, *, is_open: bool) -> Cell:
         if "[]" in part.path:
@@ -233,16 +255,22 @@ class _Building:
         own = self._drawn.standings.at(part.path)
         if part.kind in (Kind.CHAIN, Kind.GRAPH, Kind.CONDITIONAL):
             marks = [self._stands(each).mark for each in part.parts]
-            return Standing(strongest(marks), visits=own.visits)
+            return own._replace(mark=strongest([*marks, own.mark] if own.mark is Mark.FAILED else marks))
         return own
 
     def _around(self, part: Part, inner: Sequence[Box]) -> Standing:
         """How a box stands that is drawn open: by what is in it, if it is no place itself."""
         stands = self._stands(part)
-        return stands._replace(mark=strongest([stands.mark, *(each.mark for each in inner)]), error=None)
+        return stands._replace(mark=strongest([stands.mark, *(each.mark for each in inner)]))
 
     def _key(self, part: Part) -> str:
         return self._drawn.name + part.key
+
+
+def _is_in(path: str, key: str) -> bool:
+    """Whether a place is, or is in, the box of a key."""
+    inside = key if key.endswith("/") else f"{key}/"
+    return path == key.rstrip("/") or path.startswith(inside)
 
 
 def _by_order(counted: tuple[Mark, int]) -> int:

@@ -1,7 +1,7 @@
 """What of a large workflow is drawn: not more boxes than somebody can look at."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ._marks import Mark
 from ._outline import Kind, Part, Way
@@ -10,14 +10,20 @@ _BEFORE = 20  # boxes before the one that the window is about
 _QUIET = (Mark.AHEAD, Mark.DONE, Mark.RETRIED, Mark.CANCELLED)
 
 
-def expanded(outline: Part, most: int) -> frozenset[str]:
-    """Keys of the boxes that are drawn open: the outermost first, as long as not more than so many are drawn."""
+def expanded(outline: Part, most: int, opened: Collection[str] = ()) -> frozenset[str]:
+    """Keys of the boxes that are drawn open.
+
+    Args:
+        outline: The outermost box.
+        most: How many boxes are drawn at most: those that are outside first.
+        opened: Keys of boxes that somebody wants open, whatever their number.
+    """
     found: set[str] = {outline.key}
     count = 1 + min(len(outline.parts), most)
-    waiting = deque(outline.parts[:most])
+    waiting = deque(outline.parts)
     while waiting:
         part = waiting.popleft()
-        if part.parts and count + len(part.parts) <= most:
+        if part.parts and (count + len(part.parts) <= most or part.key in opened):
             found.add(part.key)
             count += len(part.parts)
             waiting.extend(part.parts)

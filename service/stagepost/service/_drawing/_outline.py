@@ -1,6 +1,6 @@
 """A workflow as nested boxes, read from the skeleton that is stored with its runs: the code need not be there."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -98,7 +98,7 @@ class _Plan:
 
     def part(self, path: str, name: str) -> Part:
         """The box of what encloses places at a path; empty for the whole plan."""
-        ways = list(dict.fromkeys(self._ways(path)))
+        ways = _together(self._ways(path))
         keys = _as_met(self._start(path), [*map(self._key, self._members[path])], ways)
         parts = [self._member_part(path, key) for key in keys]
         return Part(
@@ -211,6 +211,17 @@ class _Plan:
 
     def _end(self, path: str) -> str:
         return self._prefix + _below(path, "->END")
+
+
+def _together(ways: Iterable[Way]) -> list[Way]:
+    """Arrows between the same boxes as one, which is taken if one of them is."""
+    labels: dict[tuple[str, str], dict[str | None, None]] = {}
+    for way in ways:
+        labels.setdefault((way.source, way.target), {})[way.label] = None
+    return [
+        Way(source, target, None if None in found else " or ".join(filter(None, found)))
+        for (source, target), found in labels.items()
+    ]
 
 
 def _as_met(start: Sequence[str], keys: Sequence[str], ways: Sequence[Way]) -> Sequence[str]:

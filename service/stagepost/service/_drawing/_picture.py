@@ -27,7 +27,6 @@ from ._svg import at, element, group, number
 from ._text import width_of
 
 _MARGIN: Final = 8.0
-_TAKEN: Final = frozenset({Mark.DONE, Mark.RETRIED, Mark.RUNNING, Mark.WAITING, Mark.FAILED, Mark.CANCELLED})
 
 
 def draw_run(drawn: Drawn, *, title: str, most: int = MOST) -> Markup:
@@ -96,7 +95,7 @@ def _frame(shown: Measured) -> Markup:
         head.append(element("text", shown.note, class_="d-note", x=28, y=middle + 16))
     if box.href is None:
         return group(head, class_="d-frame")
-    return element("a", *head, class_="d-frame", id=f"place-{box.key}", href=box.href, aria_label=box.said)
+    return element("a", *head, class_="d-frame", id=f"place-{box.key}", href=box.href)
 
 
 _KINDS: Final = {
@@ -139,36 +138,24 @@ def _toggle(shown: Measured) -> Markup:
 
 
 def _arrows(shown: Measured) -> Sequence[Markup]:
-    """Arrows below their labels, all from where the inside of the box begins."""
+    """Arrows below their labels, all from where the inside of the box begins; those that look the same are one path."""
     if not shown.arrows:
         return []
-    box = shown.box
-    boxes = {each.box.key: each.box for each, _ in shown.inner}
-    lines: list[Markup] = []
-    labels: list[Markup] = []
-    for way, route, label in shown.arrows:
-        is_busy = _is_taken(boxes[way.source], boxes[way.target]) if box.busy is None else way in box.busy
-        taken = " is-taken" if is_busy else ""
-        lines.append(element("path", class_=f"d-way{' d-back' if route.leads_back else ''}{taken}", d=route.path))
-        lines.append(element("path", class_=f"d-tip{taken}", d=_tip(route)))
-        if label:
-            labels.append(_label(way, route, label))
-    return [group([*lines, *labels], transform=at(*shown.shift))]
+    lines: dict[tuple[str, str], list[str]] = {}
+    for way, route, _ in shown.arrows:
+        taken = " is-taken" if way in shown.box.busy else ""
+        lines.setdefault(("d-way", taken), []).append(route.path)
+        lines.setdefault(("d-tip", taken), []).append(_tip(route))
+    paths = [element("path", class_=f"{kind}{taken}", d="".join(each)) for (kind, taken), each in lines.items()]
+    labels = [_label(way, route, label) for way, route, label in shown.arrows if label]
+    return [group([*sorted(paths), *labels], transform=at(*shown.shift))]
 
 
 def _label(way: Way, route: Route, label: str) -> Markup:
     anchor = "start" if way.source == way.target else "middle"
-    full = element("title", way.label or "")
+    full = element("title", way.label) if way.label != label else None
     x, y = route.label.x, route.label.y + 4
     return element("text", full, label, class_="d-label", x=x, y=y, text_anchor=anchor)
-
-
-def _is_taken(source: Box, target: Box) -> bool:
-    """Whether a run has gone this way, as far as its boxes tell."""
-    return source.mark in _TAKEN and (target.mark in _TAKEN or (target.kind is Kind.END and source.mark in _PASSED))
-
-
-_PASSED: Final = frozenset({Mark.DONE, Mark.RETRIED})
 
 
 def _tip(route: Route) -> str:
@@ -198,7 +185,7 @@ def _cell(box: Box, place: int, cell: Cell, left: float, top: float) -> Markup:
     if cell.href is None:
         return group([element("title", said), shape], class_=classes)
     key = f"item-{box.key}[{cell.number}]"
-    return element("a", element("title", said), shape, class_=classes, id=key, href=cell.href, aria_label=said)
+    return element("a", element("title", said), shape, class_=classes, id=key, href=cell.href)
 
 
 def _bar(box: Box, count: int, left: float, top: float) -> Markup:

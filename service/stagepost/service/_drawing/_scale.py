@@ -10,8 +10,9 @@ from stagepost._dataclasses import dataclass
 from ._durations import duration
 from ._timeline import Span, united
 
-_LONG: Final = 0.2  # share of all work from which on a pause is cut
-_CUT: Final = 0.07  # share of all work that a cut pause takes instead
+_LONG: Final = 0.2  # share of all work from which on a pause is cut,
+_SHORT: Final = 1.0  # unless it is shorter than so many seconds
+_CUT: Final = 0.07  # share of what is not cut that a cut pause takes instead
 _TICKS: Final = 6
 _APART: Final = 12.0  # percent between two texts
 
@@ -82,7 +83,7 @@ def scale_of(work: Iterable[Span], begin: float, end: float) -> Scale:
     busy = [span for span in united(work) if span.end >= begin and span.begin <= end]
     edges = [begin, *(edge for span in busy for edge in (span.begin, span.end)), end]
     total = sum(span.seconds for span in busy)
-    limit = _LONG * total if total else float("inf")
+    limit = max(_LONG * total, _SHORT) if total else float("inf")
     parts: list[tuple[float, float, bool]] = []
     for number, (one, other) in enumerate(pairwise(edges)):
         is_cut = number % 2 == 0 and other - one > limit
@@ -90,10 +91,11 @@ def scale_of(work: Iterable[Span], begin: float, end: float) -> Scale:
             parts[-1] = (parts[-1][0], max(other, parts[-1][1]), False)
         elif other > one or is_cut:
             parts.append((one, other, is_cut))
-    return Scale(_stretched(parts, _CUT * total))
+    return Scale(_stretched(parts))
 
 
-def _stretched(parts: Sequence[tuple[float, float, bool]], cut: float) -> Sequence[Stretch]:
+def _stretched(parts: Sequence[tuple[float, float, bool]]) -> Sequence[Stretch]:
+    cut = _CUT * sum(end - begin for begin, end, is_cut in parts if not is_cut)
     lengths = [cut if is_cut else end - begin for begin, end, is_cut in parts]
     whole, at = sum(lengths), 0.0
     found = []

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import AttemptOutcome, Frame, HappeningKind, ItemStatus, RunStatus, Snapshot, WaitStatus
-from stagepost.workflows import AttemptEntry, HistoryEntry
+from stagepost.workflows import AttemptEntry, DecisionEntry, HistoryEntry
 
 from ._marks import Mark, Standing, strongest
 from ._passed import surely_passed
@@ -47,10 +47,13 @@ class Standings:
     Attributes:
         places: By path, with the numbers of items: ``orders[3]/check``.
         items: Marks of the items of fan-outs and folds, by path of the fan-out and number of the item.
+        led: Where the run has gone on after a node of a graph or a conditional, as far as somebody has asked: by its
+            path, the paths of places; empty for out of the graph.
     """
 
     places: Mapping[str, Standing] = field(default_factory=dict)
     items: Mapping[str, Mapping[int, Mark]] = field(default_factory=dict)
+    led: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def at(self, path: str) -> Standing:
         """How a place stands."""
@@ -89,6 +92,7 @@ class _Reading:
         self._skeleton: Mapping[str, Any] = from_json(snapshot.shape) if snapshot.shape is not None else {}
         self._places: dict[str, Standing] = {}
         self._items: dict[str, dict[int, Mark]] = {}
+        self._led: dict[str, set[str]] = {}
 
     def passed(self) -> None:
         """What was surely passed, and what was counted."""
@@ -117,6 +121,13 @@ class _Reading:
             )
             if entry.kind is HappeningKind.ITEM:
                 self._note_item(entry.path, mark)
+            self._decided(entry.decisions)
+
+    def _decided(self, decisions: Iterable[DecisionEntry]) -> None:
+        for each in decisions:
+            to = each.to or "" if each.route is None else f"{each.path}/{each.route}"
+            if not each.failed:
+                self._led.setdefault(each.path.removesuffix("->"), set()).add(to)
 
     def stands(self) -> None:
         """Where its branches stand."""
@@ -126,7 +137,8 @@ class _Reading:
             if frame.next is None or mark is None:
                 continue
             error = run.error if mark is Mark.FAILED and not frame.path else None
-            self._mark(below + frame.next, mark, error=error)
+            # if no way leads on, it stands at the arrow after a node, which is shown at the node
+            self._mark(below + frame.next.removesuffix("->").removesuffix("/"), mark, error=error)
             if frame.path and mark is not Mark.FAILED:
                 self._note_item(frame.path, mark)
             if plan.get(frame.next, {}).get("kind") == "fold":
@@ -145,7 +157,7 @@ class _Reading:
 
     def standings(self) -> Standings:
         """All of it."""
-        return Standings(self._places, self._items)
+        return Standings(self._places, self._items, {path: frozenset(to) for path, to in self._led.items()})
 
     def _fold(self, path: str, done: int, mark: Mark) -> None:
         marks = self._items.setdefault(path, {})

@@ -88,7 +88,7 @@ def _row(row: Row, top: float, scale: Scale, href: str | None) -> Markup:
     if href is None:
         shown = group(label, class_="d-frame")
     else:
-        shown = element("a", *label, class_="d-frame", id=f"row-{row.path}", href=href, aria_label=said)
+        shown = element("a", *label, class_="d-frame", id=f"row-{row.path}", href=href)
     length = element("text", times, class_="d-note", x="100%", y=14, text_anchor="end")
     bars = group(_bars(row, scale), class_="d-bars")
     return group([shown, length, bars], class_=f"d-row d-{row.kind} is-{row.mark}", transform=at(0, top))

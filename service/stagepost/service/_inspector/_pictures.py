@@ -23,6 +23,7 @@ from ._asking import Ask
 
 _NUMBERS: Final = re.compile(r"\[\d+\]")
 _ROWS: Final = 60
+_DRAWN: Final = 50  # places; of larger workflows, boxes are opened one by one
 _OPENED: Final = 12  # items and steps that may be open at once
 _BELOW: Final = 8  # runs of one step that are drawn
 _DEEPEST: Final = 2
@@ -43,7 +44,9 @@ class Pictures:
     async def graph(self) -> Markup | None:
         """Its places; None if it was never stored what it is made of."""
         drawn = await self._drawn(self.found, self._opened(), 0)
-        return None if drawn is None else draw_run(drawn, title=f"Where {self.found.shown.run.run_id} stands")
+        return (
+            None if drawn is None else draw_run(drawn, title=f"Where {self.found.shown.run.run_id} stands", most=_DRAWN)
+        )
 
     def waterfall(self) -> Markup | None:
         """When its places worked and waited; None if nothing is known of that."""

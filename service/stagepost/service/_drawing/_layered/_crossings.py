@@ -70,8 +70,17 @@ def _crossings(order: Sequence[Sequence[int]], below: Mapping[int, Sequence[int]
 
 
 def _with_those_beside(order: Sequence[Sequence[int]], slots: Slots) -> list[list[int]]:
+    """The ranks with what stays beside boxes: first what leads to the box itself, then by where it comes from."""
+    place = {number: at for rank in order for at, number in enumerate(rank)}
+    come_from: dict[int, float] = {}
+    for one, other, _ in slots.links:
+        for number, end in ((one, other), (other, one)):
+            owner = slots.every[end].beside
+            come_from[number] = place[end if owner is None else owner]
     beside: dict[int, list[int]] = {}
     for number, slot in enumerate(slots.every):
         if slot.beside is not None:
             beside.setdefault(slot.beside, []).append(number)
+    for numbers in beside.values():
+        numbers.sort(key=lambda number: come_from.get(number, -1.0))
     return [[each for number in rank for each in (number, *beside.get(number, ()))] for rank in order]

@@ -15,7 +15,7 @@ from ._slots import Slots, slots_of
 from ._values import Arc, Laid, Point, Vertex
 
 _GAP = 30.0
-_GAP_AT_LABELS = 13.0
+_GAP_AT_LABELS = 18.0
 
 
 def layered(vertices: Sequence[Vertex], arcs: Sequence[Arc]) -> Laid:

@@ -7,6 +7,7 @@ from tests.agents.quality._scripts import (
     NAMES_TOTAL,
     SMS,
     Asked,
+    always,
     candidate,
     checked,
     contains,

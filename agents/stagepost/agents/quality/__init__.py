@@ -9,7 +9,7 @@ from ._attempts import Attempt, Checked, Outcome
 from ._built_in import BUILT_IN_CRITERIA, criteria_for
 from ._candidate import Candidate, CodeCheck
 from ._checks import CODE_CHECKS, at_most, every, has_fields, no_markdown, numbers_in_data, without_words
-from ._consulting import TookTooLong, consult
+from ._consulting import Consulted, TookTooLong, consult
 from ._criterion import Scorecard, ScorecardCriterion, ValidationResult
 from ._failures import ValidationFailureLog
 from ._judge import Judge, Validated, Verdict, Verdicts, judge_agent
@@ -25,6 +25,7 @@ __all__ = [
     "Candidate",
     "Checked",
     "CodeCheck",
+    "Consulted",
     "Dropped",
     "Judge",
     "JudgeAndRefine",

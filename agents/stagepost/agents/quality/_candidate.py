@@ -11,20 +11,24 @@ class Candidate(BaseModel):
 
     Attributes:
         text: The whole answer, as it is to be read.
+        request_id: The request that is answered; None for the id of the run.
         question: What was asked.
         channel: The channel that it goes out by, such as ``sms``; None if that does not matter.
         data: What the answer is made from, as JSON; None if it is made from nothing but the question.
         parts: The messages that it goes out as, if it was split.
+        written: The answer as it was written, before it was formatted for its channel; None if that is `text`.
         fields: Named parts that it must have, such as the subject of a mail.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str
+    request_id: str | None = None
     question: str = ""
     channel: str | None = None
     data: JsonValue = None
     parts: tuple[str, ...] = ()
+    written: str | None = None
     fields: Mapping[str, JsonValue] = {}
 
 

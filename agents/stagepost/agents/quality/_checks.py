@@ -28,8 +28,12 @@ def at_most(characters: int) -> CodeCheck:
 
 
 def no_markdown(candidate: Candidate) -> str | None:
-    """A check for channels that show plain text: the answer has no markdown, lists aside."""
-    found = markup_in(candidate.text)
+    """A check for channels that show plain text: the answer has no markdown, lists aside.
+
+    It was not even written with some (`Candidate.written`): a table or a heading that a formatter has taken apart was
+    meant for another channel, and reads badly.
+    """
+    found = markup_in(candidate.text) or markup_in(candidate.written or "")
     return f"it has {_listed(found)}, which the reader would see as characters: use plain text" if found else None
 
 

@@ -2,15 +2,17 @@
 
 from functools import partial
 from hashlib import sha256
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, overload
 
 import anyio
 
+from stagepost._dataclasses import dataclass
 from stagepost.workflows import Ask, StepContext
 
 from .._agent._agent import Agent
 
 OutputT = TypeVar("OutputT")
+OutputT_co = TypeVar("OutputT_co", covariant=True)
 
 _DIGEST: Final = 12  # characters of the place's digest in a child's key
 
@@ -29,22 +31,42 @@ class TookTooLong(TimeoutError):
         self.seconds = seconds
 
 
+@dataclass(frozen=True, slots=True)
+class Consulted(Generic[OutputT_co]):
+    """What an agent has answered in a step.
+
+    Attributes:
+        output: The answer.
+        turns: How often its model was asked; 1 for an agent on the hub, of which nobody knows.
+    """
+
+    output: OutputT_co
+    turns: int = 1
+
+
 @overload
 async def consult(
     agent: Agent[OutputT], request: object, context: StepContext, *, key: str = ..., seconds: float | None = ...
-) -> OutputT: ...
+) -> Consulted[OutputT]: ...
 @overload
-async def consult(
-    agent: str, request: object, context: StepContext, *, key: str = ..., seconds: float | None = ...
-) -> object: ...
 async def consult(
     agent: Agent[OutputT] | str,
     request: object,
     context: StepContext,
     *,
+    key: str = ...,
+    seconds: float | None = ...,
+    expect: type[OutputT],
+) -> Consulted[OutputT]: ...
+async def consult(
+    agent: Agent[Any] | str,
+    request: object,
+    context: StepContext,
+    *,
     key: str = "ask",
     seconds: float | None = None,
-) -> object:
+    expect: type[Any] | None = None,
+) -> Consulted[Any]:
     """Ask an agent in a step, so that a crash repeats no answer that was committed.
 
     An `Agent` works in a child run of the step's run. Name it in ``companions=`` of the workflow. When its time is up,
@@ -57,11 +79,9 @@ async def consult(
         agent: The agent, or its name on the hub.
         request: What it is asked.
         context: That of the step.
-        key: What the question is called, if the step asks several.
+        key: What the question is called, if the step asks several agents. A step asks one agent on the hub at most.
         seconds: How long the agent has; None for no limit.
-
-    Returns:
-        Its answer.
+        expect: Type of the answer, for an agent on the hub.
 
     Raises:
         TookTooLong: The time is up.
@@ -71,25 +91,19 @@ async def consult(
     name = agent if isinstance(agent, str) else agent.name
     if seconds is not None and seconds <= 0:
         raise TookTooLong(name, 0)
-    limit = seconds
-    with anyio.move_on_after(limit):
+    with anyio.move_on_after(seconds):
         if isinstance(agent, str):
-            return await _asked_on_hub(agent, request, context)
+            return Consulted(await Ask(agent, _unchanged, expect=expect).call(request, context))
         return await _asked_as_child(agent, request, context, key)
     if not isinstance(agent, str):
         await context.cancel_child(agent, _child_key(key, context))
-    raise TookTooLong(name, limit or 0)
+    raise TookTooLong(name, seconds or 0)
 
 
-async def _asked_on_hub(agent: str, request: object, context: StepContext) -> object:
-    asking = Ask(agent, _unchanged, expect=object)
-    return await asking.call(request, context)
-
-
-async def _asked_as_child(agent: Agent[Any], request: object, context: StepContext, key: str) -> object:
+async def _asked_as_child(agent: Agent[Any], request: object, context: StepContext, key: str) -> Consulted[Any]:
     loop: Any = agent.as_workflow()
     done = await context.child(loop, _child_key(key, context), partial(loop.accept, request))
-    return loop.reply(done)
+    return Consulted(loop.reply(done), loop.total(done).turns)
 
 
 def _child_key(key: str, context: StepContext) -> str:

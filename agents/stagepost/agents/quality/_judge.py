@@ -127,7 +127,7 @@ class Judge:
 
         async def ask(question: str) -> object:
             assert self.agent is not None  # noqa: S101  # it is not asked without
-            return await consult(self.agent, question, context, key="judge", seconds=seconds)
+            return (await consult(self.agent, question, context, key="judge", seconds=seconds, expect=Verdicts)).output
 
         return await self._validated(scorecard, candidate, ask, context.clock, context.mask)
 
@@ -191,7 +191,7 @@ def judge_agent(
 def question_of(candidate: Candidate, criteria: Sequence[ScorecardCriterion]) -> str:
     """What a judge is asked: JSON."""
     wanted = [criterion.model_dump(include={"id", "description", "expected"}) for criterion in criteria]
-    given = candidate.model_dump(mode="json", exclude_defaults=True, exclude={"text", "parts"})
+    given = candidate.model_dump(mode="json", exclude_defaults=True, exclude={"request_id", "text", "parts", "written"})
     return to_json({**given, "answer": candidate.text, "criteria": wanted}).decode()
 
 

@@ -166,7 +166,7 @@ class JudgeAndRefine(Graph):
         if before.attempts:  # the same as the first time
             criteria = [each.judged(passed=None) for each in before.attempts[0].scorecard.criteria]
         now = datetime.fromtimestamp(context.clock(), UTC)
-        scorecard = Scorecard(request_id=context.run_id, criteria=criteria, created_at=now)
+        scorecard = Scorecard(request_id=candidate.request_id or context.run_id, criteria=criteria, created_at=now)
         seconds = self._seconds(state, self._limits.judge)
         done = await self._judge.validate_in(context, scorecard, candidate, seconds=seconds)
         attempt = Attempt(
@@ -194,7 +194,8 @@ class JudgeAndRefine(Graph):
         changed: dict[str, object] = {}
         try:
             seconds = self._seconds(state, self._limits.refine)
-            made = read_refined(await consult(self._refiner, request, context, key="refine", seconds=seconds))
+            asked = await consult(self._refiner, request, context, key="refine", seconds=seconds, expect=object)
+            made = read_refined(asked.output)
         except Exception as error:  # noqa: BLE001  # whatever ails the refiner, there is a first attempt
             update["refinement_problem"] = f"no refined answer: {context.mask(describe_error(error))}"
             get_logger("agents").warning("refinement_failed", error=context.mask(describe_error(error)))
@@ -223,7 +224,11 @@ class JudgeAndRefine(Graph):
         try:
             candidate, now = self._candidate(state), datetime.fromtimestamp(context.clock(), UTC)
             record = ValidationFailureLog.of(
-                checked, request_id=context.run_id, question=candidate.question, channel=candidate.channel, now=now
+                checked,
+                request_id=candidate.request_id or context.run_id,
+                question=candidate.question,
+                channel=candidate.channel,
+                now=now,
             )
             told = None if record is None else self._on_failure(record)
             if isawaitable(told):

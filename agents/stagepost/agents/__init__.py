@@ -38,6 +38,7 @@ from ._mcp import (
 from ._memory._entry import MemoryEntry
 from ._memory._memories import Memories
 from ._memory._memory import Memory, MemoryAction
+from ._models._cached import Cached
 from ._models._fallback import Fallback
 from ._models._filled_prompt import FilledPrompt, PromptSource
 from ._models._function import FunctionModel, ModelFunction
@@ -223,6 +224,7 @@ __all__ = [
     "BaseTracingProvider",
     "Budget",
     "BudgetExceeded",
+    "Cached",
     "CallInDoubt",
     "CallNotInDoubt",
     "ChainResult",

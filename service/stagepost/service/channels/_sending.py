@@ -20,7 +20,7 @@ async def send_all(
     """Send all parts of an answer from within a step, in order.
 
     Each part that has gone out is saved before the next one is sent, so that a step that runs again, after an error
-    or a crash, sends only those that are missing.
+    or a crash, sends only those that are missing. It is also told to whoever follows the run, as `Sent`.
 
     - If the sender takes our id, a part of which nobody knows is sent again with the same id: it goes out once.
     - If not, it is an effect of the run (see `StepContext.once`): the run waits until somebody says what became of it.
@@ -45,8 +45,9 @@ async def send_all(
         delivery = Delivery(
             id=f"{key}-{part.sequence}", channel=response.channel, to=to, part=part, parts=len(response.parts)
         )
-        receipt = await _send(context, sender, delivery)
-        sent.append(Sent(sequence=part.sequence, id=delivery.id, receipt=receipt))
+        done = Sent(sequence=part.sequence, id=delivery.id, receipt=await _send(context, sender, delivery))
+        context.tell(done.model_dump())
+        sent.append(done)
     return sent
 
 

@@ -8,3 +8,10 @@ class InvalidCriteria(AgentError, ValueError):
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
+
+
+class InvalidEvaluation(AgentError, ValueError):
+    """An evaluation has two agents or cases of one name, or none."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)

@@ -10,10 +10,12 @@ from stagepost._dataclasses import dataclass
 from stagepost.workflows import Ask, StepContext
 
 from .._agent._agent import Agent
+from .._models._messages import Usage
 
 OutputT = TypeVar("OutputT")
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 
+_UNCOUNTED: Final = Usage()
 _DIGEST: Final = 12  # characters of the place's digest in a child's key
 
 
@@ -38,10 +40,12 @@ class Consulted(Generic[OutputT_co]):
     Attributes:
         output: The answer.
         turns: How often its model was asked; 1 for an agent on the hub, of which nobody knows.
+        usage: Tokens and cost, of agents below it, too; nothing for an agent on the hub.
     """
 
     output: OutputT_co
     turns: int = 1
+    usage: Usage = _UNCOUNTED
 
 
 @overload
@@ -103,7 +107,8 @@ async def consult(
 async def _asked_as_child(agent: Agent[Any], request: object, context: StepContext, key: str) -> Consulted[Any]:
     loop: Any = agent.as_workflow()
     done = await context.child(loop, _child_key(key, context), partial(loop.accept, request))
-    return Consulted(loop.reply(done), loop.total(done).turns)
+    spent = loop.total(done)
+    return Consulted(loop.reply(done), spent.turns, spent.usage)
 
 
 def _child_key(key: str, context: StepContext) -> str:

@@ -15,6 +15,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -32,7 +33,7 @@ from stagepost.service.assistant import (
     StageBudgets,
 )
 from stagepost.service.channels import Channels, Delivery, FileOutbox, LiveFile, NotSent, StyleGuide
-from stagepost.workflows import Retry, Runner, Servable
+from stagepost.workflows import Retry, Runner
 
 from .agents import assistant_agents, judge, refiner
 from .backend import TOKEN, Backend, Failures
@@ -104,7 +105,7 @@ class Core:
     Attributes:
         assistant: Answers.
         runner: Works on the answers.
-        hub: All agents are on it, and so is the whole pipeline, by the name ``assistant``.
+        hub: All agents are on it, and so is the whole assistant, which is asked with an `AssistantRequest`.
         guide: The style guide.
         guide_path: Its file.
         failures: What is to go wrong.
@@ -197,12 +198,17 @@ async def open_core(options: Options, *, failures: Failures | None = None) -> As
         open_runner = Runner(store, hub=hub, workflows=[workflow], secrets=secrets, deps=backend)
         runner = await stack.enter_async_context(open_runner)
         await stack.enter_async_context(guide.watched())
-        assistant = await stack.enter_async_context(Assistant(workflow, runner, store))
-        served: list[Servable] = [*workflow.agents, workflow]
-        for servable in served:
-            await runner.serve(servable)
+        assistant = await stack.enter_async_context(Assistant(workflow, runner))
+        for agent in workflow.agents:
+            await runner.serve(agent)
+        hub.register("assistant", partial(_answer, assistant), concurrency=None)
         await runner.recover()
         yield Core(assistant, runner, hub, guide, guide_path, failures, metrics, logged, outbox)
+
+
+async def _answer(assistant: Assistant, request: AssistantRequest) -> AssistantResult:
+    """Answer a message that comes over the hub."""
+    return await assistant.ask(request)
 
 
 def _models(options: Options, failures: Failures) -> Mapping[str, Model | str]:

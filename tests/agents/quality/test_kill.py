@@ -35,7 +35,7 @@ async def test_a_check_that_is_killed_asks_no_model_twice(tmp_path: Path, every:
     assert report.kills >= 2
 
 
-@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.long)])
 async def test_an_evaluation_that_is_killed_asks_only_what_is_missing(tmp_path: Path, every: int) -> None:
     report = await kill_and_recover(Evaluating, drive_evaluation, folder=tmp_path, check=evaluation_asked, every=every)
     assert report.kills >= 2

@@ -8,7 +8,7 @@ from typing import Final, Self
 import anyio
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import RunStatus, SqliteStore
+from stagepost.checkpoint import RunStatus
 from stagepost.workflows import Run, RunError, Runner
 
 from ..channels import NoSender
@@ -36,7 +36,7 @@ class Assistant:
     ::
 
         async with SqliteStore("assistant.db") as store, Runner(store, workflows=[workflow]) as runner:
-            async with Assistant(workflow, runner, store) as assistant:
+            async with Assistant(workflow, runner) as assistant:
                 await runner.recover()
                 result = await assistant.ask(request)
 
@@ -46,20 +46,18 @@ class Assistant:
 
     Args:
         workflow: What answers; the runner knows it.
-        runner: Works on it.
-        store: The runner's store: conversations are kept in a table of it.
+        runner: Works on it. Conversations are kept in a table of its store.
     """
 
-    def __init__(self, workflow: AssistantWorkflow, runner: Runner, store: SqliteStore) -> None:
+    def __init__(self, workflow: AssistantWorkflow, runner: Runner) -> None:
         self._workflow = workflow
         self._runner = runner
-        self._store = store
         self._lines: dict[str, _Line] = {}
         self._last: OrderedDict[str, Run] = OrderedDict()
 
     async def __aenter__(self) -> Self:
         """Make the table of conversations, if there is none. Do it before ``runner.recover()``."""
-        await self._store.execute(*CREATE)
+        await self._runner.store.execute(*CREATE)
         return self
 
     async def __aexit__(self, *_raised: object) -> None:

@@ -26,7 +26,7 @@ from stagepost.agents.quality import (
     judge_agent,
 )
 from stagepost.checkpoint import MemoryStore
-from stagepost.workflows import Chain, Parallel, Runner, State
+from stagepost.workflows import Chain, Parallel, Runner, State, step
 
 WORDS = {"names_total": "32", "names_period": "week"}
 BOTH = contains(WORDS)
@@ -203,7 +203,8 @@ def test_more_than_one_refinement_is_refused() -> None:
         checked(Judge(), refinements=2)
 
 
-async def test_what_prepares_runs_before_each_validation_and_the_best_is_put_back() -> None:
+@pytest.mark.parametrize("as_stage", ["a function", "a stage"])
+async def test_what_prepares_runs_before_each_validation_and_the_best_is_put_back(as_stage: str) -> None:
     async def shout(state: State) -> dict[str, str]:
         return {"shown": state["draft"].upper()}
 
@@ -211,7 +212,7 @@ async def test_what_prepares_runs_before_each_validation_and_the_best_is_put_bac
     workflow = checked(
         judging(asked, contains({"names_total": "32", "names_period": "WEEK"})),
         refining(asked, "worse"),
-        prepare=shout,
+        prepare=step("shout", shout) if as_stage == "a stage" else shout,
         keeps=["shown"],
         candidate=lambda state: candidate({"draft": state["shown"]}),
     )

@@ -1,16 +1,16 @@
 """Judge and refine, as a pattern for any workflow."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from inspect import isawaitable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel, JsonValue, TypeAdapter
 
 from stagepost._dataclasses import dataclass
 from stagepost.hub import check_name, describe_error, get_logger
-from stagepost.workflows import Graph, StepContext, step
+from stagepost.workflows import END, Graph, Pattern, Step, StepContext, step
 from stagepost.workflows.patterns import NodeLike
 
 from .._agent._agent import Agent
@@ -26,7 +26,7 @@ from ._metrics import QualityMetrics
 from ._refiner import read_refined, refinement_of
 from ._screening import Proposed, Screened, screened
 
-FailureSink = Callable[[ValidationFailureLog], object]
+FailureSink: TypeAlias = Callable[[ValidationFailureLog], object]
 
 _PLAIN: Final = TypeAdapter[Any](Any)
 
@@ -56,10 +56,10 @@ class JudgeAndRefine(Graph):
         )
         workflow = Chain("assistant", [write, checked, send])
 
-    Its stages are `prepare` (if there is one), ``judge``, ``refine``, then ``judge`` again, and ``conclude``, each a
-    commit. What a model has answered is committed before, so a run that is killed anywhere asks no model twice for
-    the same. A judge that fails, or that cannot decide, approves the answer and flags it for review. A refiner that
-    fails leaves the first attempt as it is.
+    Its stages are `prepare` (if it is a step), ``judge``, ``refine``, then ``judge`` again, each a commit. What a model
+    has answered is committed before, so a run that is killed anywhere asks no model twice for the same. A judge that
+    fails, or that cannot decide, approves the answer and flags it for review. A refiner that fails leaves the first
+    attempt as it is.
 
     Args:
         name: The pattern's name.
@@ -70,7 +70,8 @@ class JudgeAndRefine(Graph):
         criteria: The criteria: proposed ones are screened, see `screened`. Or a function of the state that gives them.
             If none is left, ``answers_question`` is asked for.
         answer: Key of the state for the text that a refinement rewrites.
-        prepare: A step or pattern that runs before each validation, such as one that formats the answer.
+        prepare: What is done before each validation, such as to format the answer: a function like that of a step,
+            which becomes a part of that stage; or a step or pattern, which is a stage of its own.
         keeps: Further keys of the state that belong to an attempt, such as what `prepare` writes: when an earlier
             attempt is the best, they are put back.
         into: Key of the state for `Checked`.
@@ -124,8 +125,12 @@ class JudgeAndRefine(Graph):
         self._on_failure = on_failure
         self._given = criteria if callable(criteria) else None
         self._fixed = () if callable(criteria) else tuple(criteria)
+        stage = prepare if isinstance(prepare, Step | Pattern) else None
+        self._prepare: Step | None = None
+        if prepare is not None and not isinstance(prepare, Step | Pattern):
+            self._prepare = step("prepare", prepare)
         self._check()
-        self._draw(prepare)
+        self._draw(stage)
 
     @property
     def stored_keys(self) -> frozenset[str]:
@@ -142,25 +147,25 @@ class JudgeAndRefine(Graph):
             why = "; ".join(f"{each.id or 'one'}: {each.why}" for each in self._screened.dropped) or "there are none"
             raise InvalidCriteria(f"{self.name!r} has no criterion that can be checked ({why})")
 
-    def _draw(self, prepare: NodeLike | None) -> None:
+    def _draw(self, prepare: Step | Pattern | None) -> None:
         first = "judge" if prepare is None else "prepare"
         if prepare is not None:
             self.add("prepare", prepare)
         self.add("judge", step("judge", self._judged))
-        self.add("conclude", step("conclude", self._concluded))
         if prepare is not None:
             self.edge("prepare", "judge")
         if self._refiner is not None:
             self.add("refine", step("refine", self._refined))
-            self.edge("judge", "refine", when=self._is_worth_it)
-            self.edge("refine", first, when=self._has_new)
-            self.edge("refine", "conclude")
-        self.edge("judge", "conclude")
+            self.edge("judge", "refine", when=self._goes_on)
+            self.edge("refine", first, when=self._goes_on)
+            self.edge("refine", END)
+        self.edge("judge", END)
         self.start(first)
-        self.finish("conclude")
 
     async def _judged(self, state: Any, context: StepContext) -> dict[str, object]:
-        before, candidate = self._so_far(state), self._candidate(state)
+        before, prepared = self._so_far(state), await self._prepared(state, context)
+        state = _with(state, prepared)
+        candidate = self._candidate(state)
         found = self._screened if self._given is None else screened(self._given(state), checked=self._judge.checks)
         criteria = list(found.criteria or BUILT_IN_CRITERIA["other"])
         if before.attempts:  # the same as the first time
@@ -183,7 +188,14 @@ class JudgeAndRefine(Graph):
             "model_calls": before.model_calls + done.model_calls,
             "seconds": before.with_seconds("validate", done.seconds),
         }
-        return {self.into: before.model_copy(update=update)}
+        after = before.model_copy(update=update)
+        if self._is_worth_it(state, after):
+            return {**prepared, self.into: after}
+        return {**prepared, **await self._concluded(after, state, context)}
+
+    async def _prepared(self, state: Any, context: StepContext) -> Mapping[str, object]:
+        made = None if self._prepare is None else await self._prepare.call(state, context)
+        return {} if made is None else dict(made)
 
     async def _refined(self, state: Any, context: StepContext) -> dict[str, object]:
         assert self._refiner is not None  # noqa: S101  # else there is no such node
@@ -203,12 +215,16 @@ class JudgeAndRefine(Graph):
             update["changes"] = tuple(made.changes)
             changed[self._answer] = made.response
         update["seconds"] = before.with_seconds("refine", context.clock() - begun)
-        return {**changed, self.into: before.model_copy(update=update)}
+        after = before.model_copy(update=update)
+        if after.refinement_problem is not None:
+            return await self._concluded(after, state, context)
+        return {**changed, self.into: after}
 
-    async def _concluded(self, state: Any, context: StepContext) -> dict[str, object]:
-        before = self._so_far(state)
+    async def _concluded(self, before: Checked, state: Any, context: StepContext) -> dict[str, object]:
+        """Keep the best attempt, and tell what has become of it."""
         best = best_of(before.attempts)
-        out_of_time = self._allowed(state) > 0 and not before.refinement_attempted and self._is_late(state)
+        late = self._is_late(_with(state, {self.into: before}))
+        out_of_time = self._allowed(state) > 0 and not before.refinement_attempted and late
         outcome = outcome_of(before.attempts[best], best, out_of_time=out_of_time)
         after = before.model_copy(update={"best": best, "outcome": outcome})
         put_back = {} if best == len(before.attempts) - 1 else dict(after.answer.kept)
@@ -236,15 +252,15 @@ class JudgeAndRefine(Graph):
         except Exception as error:  # noqa: BLE001  # a log must not hold up an answer
             get_logger("agents").warning("failure_log_failed", error=context.mask(describe_error(error)))
 
-    def _is_worth_it(self, state: Any) -> bool:
+    def _is_worth_it(self, state: Any, known: Checked) -> bool:
         """Whether the last attempt has failed, and may be refined."""
-        known = self._so_far(state)
-        if known.last.validation.passed or known.refinement_attempted:
+        if self._refiner is None or known.last.validation.passed or known.refinement_attempted:
             return False
-        return self._allowed(state) > 0 and not self._is_late(state)
+        return self._allowed(state) > 0 and not self._is_late(_with(state, {self.into: known}))
 
-    def _has_new(self, state: Any) -> bool:
-        return self._so_far(state).refinement_problem is None
+    def _goes_on(self, state: Any) -> bool:
+        """Whether the check has not ended."""
+        return Checked.model_validate(_value(state, self.into)).outcome is None
 
     def _allowed(self, state: Any) -> int:
         return self._refinements(state) if callable(self._refinements) else self._refinements
@@ -263,6 +279,13 @@ class JudgeAndRefine(Graph):
         found = _value(state, self.into)
         known = Checked() if found is None else Checked.model_validate(found)
         return Checked() if known.outcome is not None else known
+
+
+def _with(state: Any, updates: Mapping[str, object]) -> Any:
+    """A state with what a stage has changed so far."""
+    if not updates:
+        return state
+    return state.model_copy(update=dict(updates)) if isinstance(state, BaseModel) else state.merge(updates)
 
 
 def _value(state: Any, key: str) -> object:

@@ -67,13 +67,13 @@ class Closing:
         return {"response": text, "formatted": formatted, "problem": problem, "reason": reason, "spent": spent}
 
     async def send(self, state: AssistantState, context: StepContext) -> Updates:
-        """Send all parts; what runs again sends only those that are missing."""
+        """Send all parts, and store that; what runs again sends only the parts that are missing."""
         assert state.formatted is not None  # noqa: S101  # it stands behind what formats
         await send_all(context, state.formatted, to=state.request.to, senders=self._senders)
-        return {"delivered": True}
+        return await self.store(state.model_copy(update={"delivered": True}), context)
 
     async def store(self, state: AssistantState, context: StepContext) -> Updates:
-        """Store, log and count the answer, in one commit with the end of the run."""
+        """Store, log and count the answer, in one commit."""
         result = _result(state)
         await keep(state.request, state.response, context)
         data = result.metadata
@@ -93,7 +93,7 @@ class Closing:
             self._metrics.note_request(
                 seconds=data.stage_times, model_calls=data.llm_calls, graceful=result.graceful_failure
             )
-        return {"result": result}
+        return {"delivered": state.delivered, "result": result}
 
     def _formatted(self, state: AssistantState, text: str, *, failed: bool) -> FormattedResponse:
         reply = Reply(

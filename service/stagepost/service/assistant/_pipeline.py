@@ -19,19 +19,17 @@ from stagepost.agents.quality import (
     ValidationFailureLog,
     criteria_for,
 )
-from stagepost.workflows import Graph, Retry, StepContext, step
+from stagepost.workflows import END, Graph, Retry, step
 
 from ..channels import Channels, Edition, Sender, StyleGuide
 from ._closing import Closing
-from ._conversation import history_of
 from ._settings import AssistantTexts, StageBudgets
-from ._stages import AssistantAgents, Stages, Updates
+from ._stages import AssistantAgents, Stages
 from ._state import AssistantState
 from .errors import InvalidAssistant
 
 _HISTORY: Final = 10  # lines
 _NODES: Final = 30
-_DEFAULT_GUIDE: Final = Edition(StyleGuide(), "1.0+defaults")
 
 CriteriaFor = Callable[[AssistantState], Iterable[ScorecardCriterion | Mapping[str, object]]]
 
@@ -98,9 +96,7 @@ class AssistantWorkflow(Graph):
         if unknown:
             raise InvalidAssistant(f"there is a sender for {unknown[0]!r}, and no formatter: give Channels({{…}}) one")
         budgets = budgets or StageBudgets()
-        self._guide = guide
-        self._lines = history
-        stages = Stages(agents, budgets)
+        stages = Stages(agents, budgets, guide, history)
         closing = Closing(self.channels, self.senders, texts or AssistantTexts(), metrics)
         check = JudgeAndRefine(
             "check",
@@ -109,7 +105,7 @@ class AssistantWorkflow(Graph):
             candidate=_candidate,
             criteria=criteria or _criteria,
             answer="response",
-            prepare=step("brand", closing.brand),
+            prepare=closing.brand,
             keeps=("formatted",),
             into="checked",
             refinements=self._refinements,
@@ -121,7 +117,6 @@ class AssistantWorkflow(Graph):
         self._draw(stages, check, closing, retry)
 
     def _draw(self, stages: Stages, check: JudgeAndRefine, closing: Closing, retry: Retry | None) -> None:
-        self.add("begin", step("begin", self._begin))
         self.add("analyze", step("analyze", stages.analyze))
         self.add("data", step("data", stages.extract))
         self.add("compose", step("compose", stages.compose))
@@ -132,11 +127,10 @@ class AssistantWorkflow(Graph):
         if self.has_single:
             self.add("single", step("single", stages.answer_alone))
             self.add("brand", step("brand", closing.brand))
-            self.edge("begin", "single", when=_is_single)
+            self.edge("analyze", "single", when=_is_single)
             self.edge("single", "apologize", when=_has_problem)
             self.edge("single", "brand")
             self.edge("brand", "send")
-        self.edge("begin", "analyze")
         for stage in ("analyze", "data", "compose"):
             self.edge(stage, "apologize", when=_has_problem)
         self.edge("analyze", "data", when=_needs_data)
@@ -146,15 +140,10 @@ class AssistantWorkflow(Graph):
         self.edge("check", "apologize", when=_has_failed)
         self.edge("check", "send")
         self.edge("apologize", "send")
-        self.edge("send", "store")
-        self.start("begin")
+        self.edge("send", "store", when=_is_not_stored)
+        self.edge("send", END)
+        self.start("analyze")
         self.finish("store")
-
-    async def _begin(self, state: AssistantState, context: StepContext) -> Updates:
-        """Read what was said before, and take the style guide as it is now."""
-        edition = _DEFAULT_GUIDE if self._guide is None else self._guide()
-        history = await history_of(state.request, context, self._lines)
-        return {"history": history, "guide": edition.value, "style_version": edition.version}
 
     def _refinements(self, state: AssistantState) -> int:
         return int(self.channels.limit(state.request.channel).refine)
@@ -181,6 +170,10 @@ def _criteria(state: AssistantState) -> list[ScorecardCriterion | Mapping[str, o
     assert state.plan is not None  # noqa: S101  # the pipeline has planned it
     proposed = [each.model_dump() for each in state.plan.criteria]
     return [*criteria_for(state.plan.kind, channel=state.request.channel), *proposed]
+
+
+def _is_not_stored(state: AssistantState) -> bool:
+    return state.result is None
 
 
 def _is_single(state: AssistantState) -> bool:

@@ -13,13 +13,16 @@ from stagepost.agents.quality import Consulted, consult
 from stagepost.hub import describe_error, get_logger
 from stagepost.workflows import StepContext
 
+from ..channels import Edition, StyleGuide
 from ._answers import Composed, Extracted, Plan
+from ._conversation import history_of
 from ._settings import StageBudgets
 from ._state import AssistantState
 
 OutputT = TypeVar("OutputT")
 Updates = dict[str, object]
 
+_DEFAULT_GUIDE: Final = Edition(StyleGuide(), "1.0+defaults")
 NO_DATA: Final = "data"
 """The problem of a request whose data could not be had."""
 NO_ANSWER: Final = "answer"
@@ -55,24 +58,43 @@ class Stages:
     Args:
         agents: Whom.
         budgets: How long each may take.
+        guide: Gives the edition of the style guide.
+        lines: How many lines of the conversation they see.
     """
 
-    def __init__(self, agents: AssistantAgents, budgets: StageBudgets) -> None:
+    def __init__(
+        self,
+        agents: AssistantAgents,
+        budgets: StageBudgets,
+        guide: Callable[[], Edition[StyleGuide]] | None,
+        lines: int,
+    ) -> None:
         self._agents = agents
         self._budgets = budgets
+        self._guide = guide
+        self._lines = lines
 
     def left(self, state: AssistantState) -> float:
         """Seconds that are left for all further stages."""
         return self._budgets.total - state.seconds
 
     async def analyze(self, state: AssistantState, context: StepContext) -> Updates:
-        """Have it planned how to answer."""
+        """Read what was said before, take the style guide as it is now, and have it planned how to answer.
+
+        If one agent answers alone, nothing is planned.
+        """
+        edition = _DEFAULT_GUIDE if self._guide is None else self._guide()
+        history = await history_of(state.request, context, self._lines)
+        begun: Updates = {"history": history, "guide": edition.value, "style_version": edition.version}
+        if state.request.path == "single":
+            return begun
+        state = state.model_copy(update=begun)
 
         async def ask(seconds: float) -> Consulted[Plan]:
             question = _asked(state, context)
             return await consult(self._agents.planner, question, context, seconds=seconds, expect=Plan)
 
-        return await self._stage("analyze", self._budgets.analyze, state, context, ask, _planned)
+        return {**begun, **await self._stage("analyze", self._budgets.analyze, state, context, ask, _planned)}
 
     async def extract(self, state: AssistantState, context: StepContext) -> Updates:
         """Have the data looked up."""

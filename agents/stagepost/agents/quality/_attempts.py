@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from .._models._messages import Usage
 from ._criterion import Scorecard, ValidationResult
 
 
@@ -55,6 +56,7 @@ class Checked(BaseModel):
         changes: What the last refinement has changed.
         warnings: Criteria that were dropped or are doubtful, and why.
         model_calls: How often models were asked, as far as the pattern knows.
+        usage: Tokens and cost of these.
         seconds: How long its stages took, by name; those of both validations together.
     """
 
@@ -68,6 +70,7 @@ class Checked(BaseModel):
     changes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     model_calls: int = 0
+    usage: Usage = Usage()
     seconds: Mapping[str, float] = {}
 
     @property

@@ -13,6 +13,7 @@ from stagepost.workflows import StepContext
 
 from .._agent._agent import Agent
 from .._definition._budget import Budget
+from .._models._messages import Usage
 from .._models._model import Model
 from .._models._settings import ModelSettings
 from ._candidate import Candidate, CodeCheck
@@ -29,7 +30,9 @@ Decide about each criterion by itself, with nothing but what you are given: true
 does not, null if that cannot be told. If it is false, say in one sentence what to change in the answer. Name as \
 contradictory the criteria that no answer can fulfil together, in groups of their ids."""
 
-Ask: TypeAlias = Callable[[str], Awaitable[object]]
+Ask: TypeAlias = Callable[[str], Awaitable[tuple[object, Usage]]]
+
+_UNCOUNTED: Final = Usage()
 
 
 class Verdict(BaseModel):
@@ -67,12 +70,14 @@ class Validated:
         result: The result: passed, failed, or passed and flagged for review.
         model_calls: How often a model was asked: once, or not at all.
         seconds: How long it took.
+        usage: Tokens and cost of the model.
     """
 
     scorecard: Scorecard
     result: ValidationResult
     model_calls: int
     seconds: float
+    usage: Usage = _UNCOUNTED
 
 
 class Judge:
@@ -107,9 +112,10 @@ class Judge:
             raise TypeError(f"{self.agent!r} is an agent on a hub: validate in a step, or give the Agent itself")
         agent = self.agent
 
-        async def ask(question: str) -> object:
+        async def ask(question: str) -> tuple[object, Usage]:
             assert agent is not None  # noqa: S101  # it is not asked without
-            return (await agent.run(question)).output
+            done = await agent.run(question)
+            return done.output, done.usage
 
         return await self._validated(scorecard, candidate, ask, perf_counter, str)
 
@@ -125,9 +131,10 @@ class Judge:
             seconds: How long the agent has; None for no limit.
         """
 
-        async def ask(question: str) -> object:
+        async def ask(question: str) -> tuple[object, Usage]:
             assert self.agent is not None  # noqa: S101  # it is not asked without
-            return (await consult(self.agent, question, context, key="judge", seconds=seconds, expect=Verdicts)).output
+            done = await consult(self.agent, question, context, key="judge", seconds=seconds, expect=Verdicts)
+            return done.output, done.usage
 
         return await self._validated(scorecard, candidate, ask, context.clock, context.mask)
 
@@ -139,18 +146,19 @@ class Judge:
         clock: Callable[[], float],
         mask: Callable[[str], str],
     ) -> Validated:
-        begun, calls, reason = clock(), 0, None
+        begun, calls, reason, usage = clock(), 0, None, _UNCOUNTED
         decided, rest = self._by_code(scorecard, candidate, mask)
         if rest and self.agent is not None:
             calls = 1
             try:
-                decided += _read(rest, await ask(question_of(candidate, rest)))
+                answer, usage = await ask(question_of(candidate, rest))
+                decided += _read(rest, answer)
             except Exception as error:  # noqa: BLE001  # whatever ails the judge, the answer is not held up
                 reason = f"the judge has failed: {mask(describe_error(error))}"
                 get_logger("agents").warning("judge_failed", error=mask(describe_error(error)))
         judged = scorecard.judged(decided)
         judged.evaluate()
-        return Validated(judged, ValidationResult.of(judged, review_reason=reason), calls, clock() - begun)
+        return Validated(judged, ValidationResult.of(judged, review_reason=reason), calls, clock() - begun, usage)
 
     def _by_code(
         self, scorecard: Scorecard, candidate: Candidate, mask: Callable[[str], str]

@@ -186,6 +186,7 @@ class JudgeAndRefine(Graph):
             "attempts": (*before.attempts, attempt),
             "warnings": doubts,
             "model_calls": before.model_calls + done.model_calls,
+            "usage": before.usage + done.usage,
             "seconds": before.with_seconds("validate", done.seconds),
         }
         after = before.model_copy(update=update)
@@ -207,6 +208,7 @@ class JudgeAndRefine(Graph):
         try:
             seconds = self._seconds(state, self._limits.refine)
             asked = await consult(self._refiner, request, context, key="refine", seconds=seconds, expect=object)
+            update["usage"] = before.usage + asked.usage
             made = read_refined(asked.output)
         except Exception as error:  # noqa: BLE001  # whatever ails the refiner, there is a first attempt
             update["refinement_problem"] = f"no refined answer: {context.mask(describe_error(error))}"

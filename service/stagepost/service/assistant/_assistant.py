@@ -1,7 +1,7 @@
 """The front door: one message at a time in each conversation, and each message once."""
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Self
 
@@ -9,13 +9,14 @@ import anyio
 
 from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import RunStatus
-from stagepost.workflows import Run, RunError, Runner
+from stagepost.workflows import Run, RunConflict, RunError, Runner
 
-from ..channels import NoSender
+from ..channels import Load, NoSender, Rollout
 from ._conversation import CREATE
 from ._pipeline import AssistantWorkflow
 from ._request import AssistantRequest, AssistantResult
 from ._state import AssistantState
+from ._ways import Ways
 from .errors import InvalidAssistant
 
 _CONVERSATION: Final = "conversation"
@@ -47,16 +48,30 @@ class Assistant:
     Args:
         workflow: What answers; the runner knows it.
         runner: Works on it. Conversations are kept in a table of its store.
+        load: How much may be asked and spent. Whoever asks too much is refused at once.
+        rollout: Who is answered by the pipeline, and who by one agent alone: decided at the first message of a
+            conversation. None to do as the request says.
     """
 
-    def __init__(self, workflow: AssistantWorkflow, runner: Runner) -> None:
+    def __init__(
+        self,
+        workflow: AssistantWorkflow,
+        runner: Runner,
+        *,
+        load: Load | None = None,
+        rollout: Callable[[], Rollout] | None = None,
+    ) -> None:
         self._workflow = workflow
         self._runner = runner
+        self._load = load
+        self._ways = None if rollout is None else Ways(runner.store, rollout)
         self._lines: dict[str, _Line] = {}
         self._last: OrderedDict[str, Run] = OrderedDict()
+        if rollout is not None and not workflow.has_single:
+            raise InvalidAssistant("a roll-out needs an agent that answers alone: give AssistantAgents(single=…)")
 
     async def __aenter__(self) -> Self:
-        """Make the table of conversations, if there is none. Do it before ``runner.recover()``."""
+        """Make the tables of conversations, if there are none. Do it before ``runner.recover()``."""
         await self._runner.store.execute(*CREATE)
         return self
 
@@ -69,6 +84,7 @@ class Assistant:
         Cancelling it does not stop the answer; the next message of the conversation waits for it.
 
         Raises:
+            LoadRefused: There is more to do, or more was spent, than the limits allow.
             UnknownChannel: Nobody formats for the channel.
             NoSender: Nobody sends by the channel.
             InvalidAssistant: The path is ``single``, and no agent answers alone.
@@ -77,20 +93,50 @@ class Assistant:
             RunnerStopped: The runner was left; the answer comes when the next process recovers.
         """
         self.check(request)
+        if self._load is None:
+            return await self._answered(request)
+        async with self._load.request(tenant=request.tenant, user=request.user.id):
+            result = await self._answered(request)
+            spent = result.metadata
+            await self._load.spend(tenant=request.tenant, tokens=spent.tokens, dollars=spent.cost or 0.0)
+            return result
+
+    async def _answered(self, request: AssistantRequest) -> AssistantResult:
+        """Answer a message when it is its turn."""
         name = f"{request.tenant}/{request.conversation_id}"
         async with self._turn(name):
             await self._earlier(name, request)
-            run = await self._runner.start(
-                self._workflow,
-                AssistantState(request=request),
-                key=f"assistant/{request.tenant}/{request.request_id}",
-                labels={_CONVERSATION: name, "user": request.user.id, "channel": request.channel},
-            )
+            run = await self._begun(name, request)
             self._remember(name, run)
             state = await run.result()
         assert state.result is not None  # noqa: S101  # the last step has made it
         result: AssistantResult = state.result
         return result
+
+    async def _begun(self, name: str, request: AssistantRequest) -> Run:
+        """The run of a message, which goes the way of its conversation; that of a resend, if there is one."""
+        if self._ways is None:
+            return await self._started(name, request)
+        way = await self._ways.of(request)
+        request = request.model_copy(update={"path": "pipeline" if way == "new" else "single"})
+        try:
+            run = await self._started(name, request)
+        except RunConflict:  # the flag was switched between a message and its resend
+            other = request.model_copy(update={"path": "single" if way == "new" else "pipeline"})
+            return await self._started(name, other)
+        if way == "shadow":
+            await self._started(name, request.model_copy(update={"path": "pipeline"}), is_shadow=True)
+        return run
+
+    async def _started(self, name: str, request: AssistantRequest, *, is_shadow: bool = False) -> Run:
+        labels = {"user": request.user.id, "channel": request.channel}
+        conversation = {"shadow": name} if is_shadow else {_CONVERSATION: name}
+        return await self._runner.start(
+            self._workflow,
+            AssistantState(request=request, is_shadow=is_shadow),
+            key=f"{_key(request)}/shadow" if is_shadow else _key(request),
+            labels={**conversation, **labels},
+        )
 
     def check(self, request: AssistantRequest) -> None:
         """See that a message can be answered at all; see `ask`."""
@@ -122,9 +168,8 @@ class Assistant:
         page = await self._runner.runs.list(
             workflow=self._workflow.name, labels={_CONVERSATION: name}, status=_OPEN, limit=100
         )
-        own = f"assistant/{request.tenant}/{request.request_id}"
         for info in page.items:
-            if info.key != own:
+            if info.key != _key(request):
                 await _ended(await self._runner.get(info.run_id))
 
     def _remember(self, name: str, run: Run) -> None:
@@ -135,6 +180,11 @@ class Assistant:
 
 
 _OPEN: Final = tuple(status for status in RunStatus if status.is_open)
+
+
+def _key(request: AssistantRequest) -> str:
+    """What the run of a message is found by."""
+    return f"assistant/{request.tenant}/{request.request_id}"
 
 
 async def _ended(run: Run) -> None:

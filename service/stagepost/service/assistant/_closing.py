@@ -69,13 +69,15 @@ class Closing:
     async def send(self, state: AssistantState, context: StepContext) -> Updates:
         """Send all parts, and store that; what runs again sends only the parts that are missing."""
         assert state.formatted is not None  # noqa: S101  # it stands behind what formats
-        await send_all(context, state.formatted, to=state.request.to, senders=self._senders)
-        return await self.store(state.model_copy(update={"delivered": True}), context)
+        if not state.is_shadow:
+            await send_all(context, state.formatted, to=state.request.to, senders=self._senders)
+        return await self.store(state.model_copy(update={"delivered": not state.is_shadow}), context)
 
     async def store(self, state: AssistantState, context: StepContext) -> Updates:
         """Store, log and count the answer, in one commit."""
         result = _result(state)
-        await keep(state.request, state.response, context)
+        if not state.is_shadow:
+            await keep(state.request, state.response, context)
         data = result.metadata
         log = get_logger("service").bind(request_id=state.request.request_id, channel=state.request.channel)
         log.info(
@@ -88,8 +90,9 @@ class Closing:
             duration_ms=round(data.duration_ms),
             llm_calls=data.llm_calls,
             reason=data.reason,
+            shadow=state.is_shadow,
         )
-        if self._metrics is not None:
+        if self._metrics is not None and not state.is_shadow:
             self._metrics.note_request(
                 seconds=data.stage_times, model_calls=data.llm_calls, graceful=result.graceful_failure
             )
@@ -150,6 +153,7 @@ def _metadata(state: AssistantState) -> AssistantMetadata:
     checked = state.checked
     times = {**state.spent, **({} if checked is None else checked.seconds)}
     calls = 0 if checked is None else checked.model_calls
+    usage = state.usage if checked is None else state.usage + checked.usage
     review = checked is not None and checked.outcome in (Outcome.REVIEW, Outcome.BEST) and state.problem is None
     noted = state.reason
     if noted is None and checked is not None and review:
@@ -161,6 +165,8 @@ def _metadata(state: AssistantState) -> AssistantMetadata:
         duration_ms=sum(times.values()) * 1000,
         agent_calls=state.agent_calls + calls,
         llm_calls=state.llm_calls + calls,
+        tokens=usage.tokens,
+        cost=usage.cost,
         stage_times=times,
         style_version=state.style_version,
         path=state.request.path,

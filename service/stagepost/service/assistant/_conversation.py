@@ -17,6 +17,10 @@ CREATE: Final = (
     Statement(
         "CREATE UNIQUE INDEX IF NOT EXISTS app_assistant_said ON app_assistant_lines (tenant, request, role)",
     ),
+    Statement(
+        "CREATE TABLE IF NOT EXISTS app_assistant_ways (tenant TEXT NOT NULL, conversation TEXT NOT NULL, "
+        "way TEXT NOT NULL, PRIMARY KEY (tenant, conversation))"
+    ),
 )
 _LAST: Final = (
     "SELECT role, text, channel, at FROM app_assistant_lines WHERE tenant = ? AND conversation = ? "

@@ -100,6 +100,8 @@ class AssistantMetadata(BaseModel):
         duration_ms: How long the stages took, all in all.
         agent_calls: How often agents were asked.
         llm_calls: How often models were asked.
+        tokens: What models have read and written.
+        cost: US dollars; None if unknown.
         stage_times: Seconds of each stage.
         style_version: The edition of the style guide that was used throughout.
         path: How it was answered.
@@ -116,6 +118,8 @@ class AssistantMetadata(BaseModel):
     duration_ms: float
     agent_calls: int
     llm_calls: int
+    tokens: int = 0
+    cost: float | None = None
     stage_times: Mapping[str, float]
     style_version: str
     path: AssistantPath

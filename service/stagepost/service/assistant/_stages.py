@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from pydantic_core import to_json
 
 from stagepost._dataclasses import dataclass
-from stagepost.agents import Agent
+from stagepost.agents import Agent, Usage
 from stagepost.agents.quality import Consulted, consult
 from stagepost.hub import describe_error, get_logger
 from stagepost.workflows import StepContext
@@ -138,10 +138,11 @@ class Stages:
         read: Callable[[OutputT], Updates],
     ) -> Updates:
         """Ask an agent, and read its answer. Whatever goes wrong becomes the problem of the request."""
-        begun, turns = context.clock(), 1
+        begun, turns, usage = context.clock(), 1, Usage()
         try:
             done = await ask(min(limit, self.left(state)))
-            found, turns = read(done.output), done.turns
+            turns, usage = done.turns, done.usage
+            found = read(done.output)
         except Exception as error:  # noqa: BLE001  # whatever it is, the user gets an answer
             told = context.mask(describe_error(error))
             get_logger("service").warning("assistant_stage_failed", stage=name, run_id=context.run_id, error=told)
@@ -151,6 +152,7 @@ class Stages:
             "spent": state.took(name, context.clock() - begun),
             "agent_calls": state.agent_calls + 1,
             "llm_calls": state.llm_calls + turns,
+            "usage": state.usage + usage,
         }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from stagepost.agents import Usage
 from stagepost.agents.quality import Checked
 
 from ..channels import FormattedResponse, StyleGuide
@@ -29,6 +30,8 @@ class AssistantState(BaseModel):
         spent: Seconds of each stage.
         agent_calls: How often agents were asked.
         llm_calls: How often models were asked.
+        usage: Tokens and cost of these, without the check's.
+        is_shadow: Whether it is answered for comparison only: nothing is sent, and nothing added to the conversation.
         delivered: Whether all parts have gone out.
         unsent: Why not, if not: type and text of the error.
         result: The result, at the end.
@@ -50,6 +53,8 @@ class AssistantState(BaseModel):
     spent: Mapping[str, float] = {}
     agent_calls: int = 0
     llm_calls: int = 0
+    usage: Usage = Usage()
+    is_shadow: bool = False
     delivered: bool = False
     unsent: Mapping[str, str] | None = None
     result: AssistantResult | None = None

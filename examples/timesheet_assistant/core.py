@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
+import anyio
+
 from stagepost.agents import Model
 from stagepost.agents.quality import QualityMetrics, ValidationFailureLog
 from stagepost.checkpoint import SqliteStore
@@ -79,13 +81,15 @@ class Outbox:
     Args:
         inner: Writes the files.
         failures: What is to go wrong.
+        pace: Seconds that each part takes, so that they are seen to come one after the other.
     """
 
     takes_our_id: Final = True
 
-    def __init__(self, inner: FileOutbox, failures: Failures) -> None:
+    def __init__(self, inner: FileOutbox, failures: Failures, pace: float = 0.0) -> None:
         self._inner = inner
         self._failures = failures
+        self._pace = pace
 
     async def send(self, delivery: Delivery) -> str:
         """Send a part.
@@ -93,6 +97,7 @@ class Outbox:
         Raises:
             NotSent: Nothing can be sent.
         """
+        await anyio.sleep(self._pace)
         if self._failures.sender_down:
             raise NotSent("the provider was switched off")
         return await self._inner.send(delivery)
@@ -182,7 +187,7 @@ async def open_core(options: Options, *, failures: Failures | None = None) -> As
         assistant_agents(models),
         judge(models["quality"]),
         refiner(models["refiner"]),
-        senders=dict.fromkeys(CHANNELS, Outbox(outbox, failures)),
+        senders=dict.fromkeys(CHANNELS, Outbox(outbox, failures, options.pace)),
         channels=Channels(),
         guide=lambda: guide.edition,
         budgets=options.budgets,

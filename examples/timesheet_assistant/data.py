@@ -20,24 +20,24 @@ USERS: Final[Mapping[str, User]] = MappingProxyType(
 PROJECTS: Final = ("Harbour", "Lighthouse", "Tide tables")
 _NOTES: Final = (
     (
-        "planned the next stage with the crew, and wrote down who takes which boat. The weather may change on Thursday, so "
-        "that everybody has to be ready a day before"
+        "planned the next stage with the crew, and wrote down who takes which boat. The weather may change on Thursday, "
+        "so that everybody has to be ready a day before"
     ),
     (
-        "fixed the lamp and wrote the log. The spare parts are used up, so that new ones have to be ordered this month, "
-        "and the old ones go back to the maker"
+        "fixed the lamp and wrote the log. The spare parts are used up, so that new ones have to be ordered this "
+        "month, and the old ones go back to the maker"
     ),
     (
-        "checked the charts of the western bay against the soundings of spring. Two rocks have to be added to the map, and "
-        "one has to be moved to the north"
+        "checked the charts of the western bay against the soundings of spring. Two rocks have to be added to the map, "
+        "and one has to be moved to the north"
     ),
     (
-        "reviewed the drawings, and then met the harbour master. The gate needs another hinge before the winter begins, "
-        "and a coat of paint, if there is time for that"
+        "reviewed the drawings, and then met the harbour master. The gate needs another hinge before the winter "
+        "begins, and a coat of paint, if there is time for that"
     ),
     (
-        "measured the water level at both gates. It was as in the table, but for the hour around noon, which was higher "
-        "than it has been for a whole year"
+        "measured the water level at both gates. It was as in the table, but for the hour around noon, which was "
+        "higher than it has been for a whole year"
     ),
 )
 _HOURS: Final = (8.0, 7.5, 8.5, 8.0)

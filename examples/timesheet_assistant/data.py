@@ -20,8 +20,8 @@ USERS: Final[Mapping[str, User]] = MappingProxyType(
 PROJECTS: Final = ("Harbour", "Lighthouse", "Tide tables")
 _NOTES: Final = (
     (
-        "planned the next stage with the crew, and wrote down who takes which boat. The weather may change on Thursday, "
-        "so that everybody has to be ready a day before"
+        "planned the next stage with the crew, and wrote down who takes which boat. The weather may change on "
+        "Thursday, so that everybody has to be ready a day before"
     ),
     (
         "fixed the lamp and wrote the log. The spare parts are used up, so that new ones have to be ordered this "

@@ -34,7 +34,7 @@ from stagepost.service.assistant import (
     AssistantWorkflow,
     StageBudgets,
 )
-from stagepost.service.channels import Channels, Delivery, FileOutbox, LiveFile, NotSent, StyleGuide
+from stagepost.service.channels import Channels, FileOutbox, LiveFile, NotSent, OutgoingPart, StyleGuide
 from stagepost.workflows import Retry, Runner
 
 from .agents import assistant_agents, judge, refiner
@@ -91,7 +91,7 @@ class Outbox:
         self._failures = failures
         self._pace = pace
 
-    async def send(self, delivery: Delivery) -> str:
+    async def send(self, delivery: OutgoingPart) -> str:
         """Send a part.
 
         Raises:
@@ -161,7 +161,7 @@ class Core:
             )
         )
 
-    def deliveries(self, conversation_id: str) -> Sequence[Delivery]:
+    def deliveries(self, conversation_id: str) -> Sequence[OutgoingPart]:
         """What was sent in a conversation, part by part, in order."""
         return [each for each in self.outbox.sent() if each.to.partition(":")[2] == conversation_id]
 

@@ -2,6 +2,7 @@
 
 import argparse
 import errno
+import logging
 import os
 import socket
 import sys
@@ -42,13 +43,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def serve(options: argparse.Namespace, listening: socket.socket) -> None:
     """Serve until somebody stops it."""
+    options.folder.mkdir(parents=True, exist_ok=True)
+    log = logging.getLogger("stagepost")
+    log.addHandler(logging.FileHandler(options.folder / "assistant.log"))
+    log.propagate = False
     keys = parse_keys(os.environ.get("STAGEPOST_KEYS", ""))
     app = web_app(Options(folder=options.folder, pace=options.pace), keys=keys)
     port = listening.getsockname()[1]
     print(f"Ask about timesheets at http://{options.host}:{port}/", flush=True)
     print(f"  model        {os.environ.get('STAGEPOST_MODEL') or 'local: simple rules, no network'}")
     print(f"  style guide  {options.folder}/style_guide.yaml: edit it, the next answer follows")
-    print(f"  sent parts   {options.folder}/outbox/")
+    print(f"  sent parts   {options.folder}/outbox/; the log is beside it")
     print(f"  kill it      kill -9 {os.getpid()}   while it answers, and start it again: each part goes out once")
     print("  stop it      Ctrl-C", flush=True)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3, proxy_headers=False)

@@ -24,7 +24,7 @@ from stagepost.service.assistant import (
     Plan,
     User,
 )
-from stagepost.service.channels import Channels, Delivery
+from stagepost.service.channels import Channels, OutgoingPart
 from stagepost.workflows import Runner
 
 DATA = {"period": "this week", "total_hours": 32, "of": 40}
@@ -45,11 +45,11 @@ class Outbox:
 
     takes_our_id = True
 
-    def __init__(self, fail: Callable[[Delivery], None] | None = None) -> None:
-        self.sent: list[Delivery] = []
+    def __init__(self, fail: Callable[[OutgoingPart], None] | None = None) -> None:
+        self.sent: list[OutgoingPart] = []
         self._fail = fail
 
-    async def send(self, delivery: Delivery) -> str:
+    async def send(self, delivery: OutgoingPart) -> str:
         if self._fail is not None:
             self._fail(delivery)
         if delivery.id not in {each.id for each in self.sent}:

@@ -9,7 +9,7 @@ from tests.service.assistant._desk import GOOD, Rules, made, request, says
 
 from stagepost.checkpoint import CheckpointStore, SqliteStore
 from stagepost.service.assistant import Assistant, AssistantWorkflow
-from stagepost.service.channels import Delivery, FileOutbox
+from stagepost.service.channels import FileOutbox, OutgoingPart
 from stagepost.workflows import Runner
 
 MARKDOWN = "**32** of 40 hours this week. " + " ".join(f"Day {day} had its hours." for day in range(150))
@@ -41,7 +41,7 @@ class Held:
         self._files = FileOutbox(folder / "outbox")
         self._part = part
 
-    async def send(self, delivery: Delivery) -> str:
+    async def send(self, delivery: OutgoingPart) -> str:
         receipt = await self._files.send(delivery)
         with (self._folder / "sent").open("a") as lines:
             lines.write(f"{delivery.part.sequence}\n")

@@ -13,10 +13,10 @@ from stagepost.service.channels import (
     ChannelLimit,
     ChannelLimits,
     Channels,
-    Delivery,
     Edition,
     NoSender,
     NotSent,
+    OutgoingPart,
     StyleGuide,
     UnknownChannel,
 )
@@ -289,7 +289,7 @@ async def test_a_request_has_one_style_guide_throughout_and_records_it() -> None
 async def test_what_was_not_sent_is_tried_again_and_told() -> None:
     tries: list[str] = []
 
-    def fail(delivery: Delivery) -> None:
+    def fail(delivery: OutgoingPart) -> None:
         tries.append(delivery.id)
         raise NotSent("the provider is down")
 
@@ -310,7 +310,7 @@ async def test_a_sender_that_does_not_take_our_id_parks_the_run_if_nobody_knows(
 
     tried = Event()
 
-    def fail(delivery: Delivery) -> None:
+    def fail(delivery: OutgoingPart) -> None:
         tried.set()
         raise TimeoutError("no answer from the modem")
 

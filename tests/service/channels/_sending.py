@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 
 from stagepost.checkpoint import SqliteStore
-from stagepost.service.channels import Channels, Delivery, FileOutbox, FormattedResponse, Reply, send_parts
+from stagepost.service.channels import Channels, FileOutbox, FormattedResponse, OutgoingPart, Reply, send_parts
 from stagepost.workflows import Chain, Runner
 
 TEXT = "You worked eight hours on the website that day. " * 80
@@ -27,7 +27,7 @@ class Provider:
         self._outbox = FileOutbox(folder / "sent")
         self._dies, self._at = dies, at
 
-    async def send(self, delivery: Delivery) -> str:
+    async def send(self, delivery: OutgoingPart) -> str:
         self._die("before", delivery)
         with (self._folder / "requests").open("a") as file:
             file.write(f"{delivery.part.sequence} {delivery.id}\n")
@@ -35,7 +35,7 @@ class Provider:
         self._die("after", delivery)
         return receipt
 
-    def _die(self, moment: str, delivery: Delivery) -> None:
+    def _die(self, moment: str, delivery: OutgoingPart) -> None:
         if self._dies == moment and delivery.part.sequence == self._at:
             os.kill(os.getpid(), signal.SIGKILL)
 

@@ -10,11 +10,11 @@ from stagepost.checkpoint import MemoryStore, WaitKind
 from stagepost.service.channels import (
     Channels,
     ConsoleOutbox,
-    Delivery,
     FileOutbox,
     FormattedResponse,
     NoSender,
     NotSent,
+    OutgoingPart,
     Reply,
     Sender,
     send_all,
@@ -32,9 +32,9 @@ class Unsteady:
     def __init__(self, *, takes_our_id: bool, errors: dict[int, Exception]) -> None:
         self.takes_our_id = takes_our_id
         self.errors = errors
-        self.attempts: list[Delivery] = []
+        self.attempts: list[OutgoingPart] = []
 
-    async def send(self, delivery: Delivery) -> str:
+    async def send(self, delivery: OutgoingPart) -> str:
         self.attempts.append(delivery)
         error = self.errors.pop(len(self.attempts), None)
         if error is not None:
@@ -114,8 +114,10 @@ async def test_a_channel_without_a_sender_is_an_error() -> None:
     assert isinstance(found.value.__cause__, NoSender)
 
 
-def delivery(response: FormattedResponse) -> Delivery:
-    return Delivery(id="id-1", channel=response.channel, to="ann", part=response.parts[0], parts=len(response.parts))
+def delivery(response: FormattedResponse) -> OutgoingPart:
+    return OutgoingPart(
+        id="id-1", channel=response.channel, to="ann", part=response.parts[0], parts=len(response.parts)
+    )
 
 
 async def test_a_file_is_there_once_however_often_it_is_sent(tmp_path: Path) -> None:

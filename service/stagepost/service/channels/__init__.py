@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from ._branding import branded
     from ._channels import Channels
-    from ._delivery import Delivery, Sender, Sent
     from ._email import EmailFormatter
     from ._errors import (
         ChannelError,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from ._live_file import Edition, LiveFile
     from ._load import Load, LoadLimits
     from ._outboxes import ConsoleOutbox, FileOutbox
+    from ._outgoing import OutgoingPart, Sender, Sent
     from ._reply import Action, Reply
     from ._response import FormattedResponse, ResponseMetadata, ResponsePart
     from ._rollout import Rollout, Way
@@ -43,7 +43,6 @@ __all__ = [
     "ChannelLimits",
     "Channels",
     "ConsoleOutbox",
-    "Delivery",
     "Edition",
     "EmailFormatter",
     "Emojis",
@@ -60,6 +59,7 @@ __all__ = [
     "LoadRefused",
     "NoSender",
     "NotSent",
+    "OutgoingPart",
     "Reply",
     "ResponseMetadata",
     "ResponsePart",
@@ -90,7 +90,6 @@ _WHERE: Final = MappingProxyType(
         "ChannelLimits": "_limits",
         "Channels": "_channels",
         "ConsoleOutbox": "_outboxes",
-        "Delivery": "_delivery",
         "Edition": "_live_file",
         "EmailFormatter": "_email",
         "Emojis": "_guide",
@@ -107,12 +106,13 @@ _WHERE: Final = MappingProxyType(
         "LoadRefused": "_errors",
         "NoSender": "_errors",
         "NotSent": "_errors",
+        "OutgoingPart": "_outgoing",
         "Reply": "_reply",
         "ResponseMetadata": "_response",
         "ResponsePart": "_response",
         "Rollout": "_rollout",
-        "Sender": "_delivery",
-        "Sent": "_delivery",
+        "Sender": "_outgoing",
+        "Sent": "_outgoing",
         "SmsSegments": "_segments",
         "StyleGuide": "_guide",
         "TeamsFormatter": "_teams",

@@ -7,8 +7,8 @@ from typing import Final, TextIO
 import anyio
 import anyio.to_thread
 
-from ._delivery import Delivery
 from ._errors import NotSent
+from ._outgoing import OutgoingPart
 
 _NEW: Final = ".new"
 
@@ -25,7 +25,7 @@ class FileOutbox:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def send(self, delivery: Delivery) -> str:
+    async def send(self, delivery: OutgoingPart) -> str:
         """Write a part, whole or not at all.
 
         Returns:
@@ -39,12 +39,12 @@ class FileOutbox:
         except OSError as error:
             raise NotSent(f"{type(error).__name__}: {error}") from error
 
-    def sent(self) -> list[Delivery]:
+    def sent(self) -> list[OutgoingPart]:
         """All parts in the folder, in the order in which they came."""
         files = sorted(self._folder.glob("*.json"), key=lambda file: (file.stat().st_mtime_ns, file.name))
-        return [Delivery.model_validate_json(file.read_bytes()) for file in files]
+        return [OutgoingPart.model_validate_json(file.read_bytes()) for file in files]
 
-    def _write(self, delivery: Delivery) -> str:
+    def _write(self, delivery: OutgoingPart) -> str:
         file = self._folder / f"{delivery.id}.json"
         if not file.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ class ConsoleOutbox:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
 
-    async def send(self, delivery: Delivery) -> str:
+    async def send(self, delivery: OutgoingPart) -> str:
         """Write a part.
 
         Returns:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from stagepost.workflows import Retry, Step, StepContext, step
 
-from ._delivery import Delivery, Sender, Sent
 from ._errors import NoSender, NotSent
+from ._outgoing import OutgoingPart, Sender, Sent
 from ._response import FormattedResponse
 
 _ID_LENGTH: Final = 32
@@ -42,7 +42,7 @@ async def send_all(
     key = sha256(context.idempotency_key.encode()).hexdigest()[:_ID_LENGTH]
     sent = []
     for part in response.parts:
-        delivery = Delivery(
+        delivery = OutgoingPart(
             id=f"{key}-{part.sequence}", channel=response.channel, to=to, part=part, parts=len(response.parts)
         )
         done = Sent(sequence=part.sequence, id=delivery.id, receipt=await _send(context, sender, delivery))
@@ -78,7 +78,7 @@ def send_parts(
     return step(name, send, retry=retry)
 
 
-async def _send(context: StepContext, sender: Sender, delivery: Delivery) -> str:
+async def _send(context: StepContext, sender: Sender, delivery: OutgoingPart) -> str:
     key = f"part-{delivery.part.sequence}"
     if not sender.takes_our_id:
         shown = {"channel": delivery.channel, "to": delivery.to, "text": delivery.part.content}

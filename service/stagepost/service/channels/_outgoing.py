@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from ._response import ResponsePart
 
 
-class Delivery(BaseModel):
+class OutgoingPart(BaseModel):
     """A part for a recipient.
 
     Attributes:
@@ -41,7 +41,7 @@ class Sender(Protocol):
         """Whether a part that is sent again with the same id goes out once."""
         ...
 
-    async def send(self, delivery: Delivery) -> str:
+    async def send(self, delivery: OutgoingPart) -> str:
         """Send a part.
 
         Args:

@@ -11,7 +11,7 @@ from stagepost.workflows import RunConflict, Runner
 
 
 async def test_whoever_asks_too_much_is_refused_before_anything_is_stored() -> None:
-    load = Load(LoadLimits(user_requests="2/minute"))
+    load = Load(LoadLimits(user_requests="2/day"))
     async with desk() as it:
         assistant = Assistant(it.workflow, it.runner, load=load)
         for number in range(2):

@@ -3,11 +3,16 @@
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from stagepost._installing import how_to_install
+from stagepost.workflows.errors import ExtraMissing
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
+    from collections.abc import Sequence
 
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_OPEN: Final = frozenset({"em_open", "strong_open"})
+_CLOSE: Final = frozenset({"em_close", "strong_close"})
 _MARKS: Final = {
     "heading_open": "a heading",
     "strong_open": "bold text",
@@ -28,14 +33,32 @@ def markup_in(text: str) -> list[str]:
     Lists count as plain text: they read well without being rendered.
 
     Raises:
-        ImportError: The extra ``assistant`` is not installed.
+        ExtraMissing: The extra ``assistant`` is not installed.
     """
     found: dict[str, None] = {}
     for token in _parser().parse(text):
-        for each in (token, *(token.children or ())):
-            if each.type in _MARKS:
+        inside = token.children or []
+        plain = _in_words(inside)
+        for place, each in enumerate((token, *inside), -1):
+            if each.type in _MARKS and place not in plain:
                 found[_MARKS[each.type]] = None
     return list(found)
+
+
+def _in_words(tokens: "Sequence[Token]") -> set[int]:
+    """Places of marks inside of words: in ``2*3 and 4*5`` nobody means italics, though CommonMark reads it so."""
+    plain: set[int] = set()
+    opened: list[int] = []
+    for place, token in enumerate(tokens):
+        if token.type in _OPEN:
+            opened.append(place)
+        elif token.type in _CLOSE:
+            begin = opened.pop()
+            before = tokens[begin - 1].content if begin else ""
+            after = tokens[place + 1].content if place + 1 < len(tokens) else ""
+            if before[-1:].isalnum() and after[:1].isalnum():
+                plain.add(begin)
+    return plain
 
 
 @lru_cache(maxsize=1)
@@ -43,5 +66,5 @@ def _parser() -> "MarkdownIt":
     try:
         from markdown_it import MarkdownIt  # noqa: PLC0415  # an extra, loaded when it is needed
     except ImportError as error:
-        raise ImportError(f"looking for markdown needs an extra: {how_to_install('assistant')}") from error
+        raise ExtraMissing("looking for markdown", "markdown_it", "assistant") from error
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])

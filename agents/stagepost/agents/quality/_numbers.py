@@ -46,7 +46,7 @@ def _walk(data: JsonValue) -> Iterator[Decimal]:
         case bool() | None:
             return
         case int() | float():
-            yield abs(Decimal(str(data)))
+            yield Decimal(str(data)).copy_abs()
         case str():
             yield from (value for _, value in numbers_in(data))
         case list():

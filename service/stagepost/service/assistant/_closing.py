@@ -11,7 +11,7 @@ from stagepost.agents.quality import (
     Scorecard,
     criteria_for,
 )
-from stagepost.hub import describe_error, get_logger
+from stagepost.hub import get_logger
 from stagepost.workflows import StepContext
 
 from ..channels import Channels, FormattedResponse, Reply, Sender, send_all
@@ -60,7 +60,7 @@ class Closing:
         problem, reason = state.problem or NO_ANSWER, state.reason or _why(state)
         text = self._texts.data_unavailable if problem == NO_DATA else self._texts.cannot_help
         formatted = self._formatted(state, text, failed=True)
-        if not await self._passes(state, formatted):
+        if not await self._passes(state, text, formatted):
             text = self._texts.last_resort
             formatted = self._formatted(state, text, failed=True)
         spent = state.took("apologize", context.clock() - begun)
@@ -109,25 +109,21 @@ class Closing:
         metadata = made.metadata.model_copy(update={"style_version": state.style_version})
         return made.model_copy(update={"metadata": metadata})
 
-    async def _passes(self, state: AssistantState, formatted: FormattedResponse) -> bool:
+    @staticmethod
+    async def _passes(state: AssistantState, text: str, formatted: FormattedResponse) -> bool:
         """Whether an apology has the form that its channel wants, as far as code can tell."""
         channel = state.request.channel
         form = [each for each in criteria_for("other", channel=channel) if each.id in _BY_CODE.checks]
         if not form:
             return True
-        candidate = Candidate(text=formatted.text, channel=channel, parts=tuple(formatted.texts))
+        candidate = Candidate(text=formatted.text, written=text, channel=channel, parts=tuple(formatted.texts))
         scorecard = Scorecard(request_id=state.request.request_id, criteria=form)
-        try:
-            return (await _BY_CODE.validate(scorecard, candidate)).result.passed
-        except Exception as error:  # noqa: BLE001  # an apology goes out, whatever happens
-            get_logger("service").warning("apology_not_checked", error=describe_error(error))
-            return False
+        return (await _BY_CODE.validate(scorecard, candidate)).result.passed
 
 
 def _why(state: AssistantState) -> str:
     """Why a checked answer is not sent."""
-    if state.checked is None:
-        return "no reason is known"
+    assert state.checked is not None  # noqa: S101  # what else goes wrong has said why
     return f"check: {state.checked.refinement_problem or state.checked.answer.validation.feedback}"
 
 

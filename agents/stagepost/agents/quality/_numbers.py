@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Final
 
 from pydantic import JsonValue
@@ -38,7 +38,7 @@ def is_known(written: str, value: Decimal, known: set[Decimal]) -> bool:
         return True
     places = max(0, -int(value.as_tuple().exponent)) if ":" not in written else 2
     step = Decimal(1).scaleb(-places)
-    return any(_rounded(each, step) == _rounded(value, step) for each in known)
+    return any(abs(each - value) * 2 <= step for each in known)  # a half may be rounded either way
 
 
 def _walk(data: JsonValue) -> Iterator[Decimal]:
@@ -57,13 +57,6 @@ def _walk(data: JsonValue) -> Iterator[Decimal]:
             for key, each in data.items():
                 yield from (value for _, value in numbers_in(key))
                 yield from _walk(each)
-
-
-def _rounded(value: Decimal, step: Decimal) -> Decimal:
-    try:
-        return value.quantize(step)
-    except InvalidOperation:  # it has more digits than decimals have
-        return value
 
 
 def _value(written: str) -> Decimal:

@@ -106,6 +106,8 @@ def test_marks_of_whatsapp_open_and_close_in_one_line(text: str, shown: str) -> 
         ("- a\n\n  b\n\n- c", "- a\n  \n  b\n- c"),
         ("> said\n> so", "said\nso"),
         ("a  \nb", "a\nb"),
+        (">\n\ntext", "text"),
+        ("- \n- b", "- \n- b"),
         ("| a | |\n|---|---|\n| 1 | 2 |", "a: 1, 2"),
         ("| a | b |\n|---|---|", "a, b"),
         ("`code` here", "code here"),
@@ -323,6 +325,48 @@ def test_channels_of_your_own_have_a_name_and_limits() -> None:
     response = channels.format("pager", Reply(text="hello"))
     assert (response.channel, list(response.texts)) == ("pager", ["HELLO 80"])
     assert channels.format("board", Reply(text="**hello**")).texts == ["hello"]
+
+
+class Endless:
+    """A formatter that heeds no limit."""
+
+    def format(self, reply: Reply, guide: StyleGuide, limit: ChannelLimit) -> FormattedResponse:  # noqa: ARG002  # the protocol
+        part = ResponsePart(sequence=1, content="x" * 1601)
+        return FormattedResponse(parts=(part,), metadata=ResponseMetadata(characters=1601))
+
+
+def test_a_part_that_is_too_long_is_replaced_by_plain_text() -> None:
+    response = Channels({"sms": Endless()}).format("sms", Reply(text="**32** hours"))
+    assert (response.metadata.fell_back, response.texts) == (True, ["32 hours"])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_split", "marker", "problem"),
+    [
+        ([2], False, None, "numbered from 1 on"),
+        ([2, 1], True, "(1/2)", "numbered from 1 on"),
+        ([1, 2], False, "(1/2)", "is_split"),
+        ([1], True, None, "is_split"),
+        ([1, 2], True, None, "continuation_indicator"),
+        ([], False, None, "at least 1 item"),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(
+    numbers: list[int],
+    is_split: bool,  # noqa: FBT001  # a table
+    marker: str | None,
+    problem: str,
+) -> None:
+    parts = tuple(ResponsePart(sequence=each, content="x", continuation_indicator=marker) for each in numbers)
+    with pytest.raises(ValidationError, match=problem):
+        FormattedResponse(is_split=is_split, parts=parts, metadata=ResponseMetadata(characters=1))
+
+
+@pytest.mark.parametrize("channel", ["sms", "whatsapp", "email", "teams"])
+def test_a_text_longer_than_any_answer_is_taken_as_it_is(channel: str) -> None:
+    limits = ChannelLimits(channels={channel: ChannelLimit(max_parts=99)})
+    response = Channels(limits=limits).format(channel, Reply(text="**a** " * 17_000))
+    assert response.texts[0].startswith("**a** **a**")
 
 
 def test_a_formatter_that_fails_is_logged_and_replaced_by_plain_text(caplog: pytest.LogCaptureFixture) -> None:

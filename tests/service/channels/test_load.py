@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from limits.aio.storage import MemoryStorage
 
+from stagepost.service._http._errors import told
 from stagepost.service.channels import Load, LoadLimits, LoadRefused, Rollout
 
 WHO: Any = {"user": "ann", "channel": "sms"}
@@ -126,3 +127,11 @@ async def test_the_defaults_are_those_of_the_specification() -> None:
     await counted.spend(tenant="acme", tokens=1_000_000)
     with pytest.raises(LoadRefused, match="tokens"):
         await ask(counted, user="bob")
+
+
+def test_a_route_answers_with_429_and_when_to_come_again() -> None:
+    error = LoadRefused("requests of the user", "10 per 1 minute", 12.3)
+    found = told(error)
+    assert found is not None
+    answer = found.as_json()
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "13")

@@ -127,6 +127,13 @@ def test_a_block_of_code_keeps_its_indentation_at_the_beginning_of_a_part() -> N
     assert unmarked(split(flow, 100, at="sentence"))[-1].startswith("    indented = 1\n    more = 2")
 
 
+def test_code_in_a_line_is_not_cut_at_its_spaces() -> None:
+    flow = rendered("x`  a  b  c  d `" * 12)
+    parts = unmarked(split(flow, 60, at="sentence"))
+    assert len(parts) > 1
+    assert "".join(parts) == flow.text
+
+
 def test_the_beginning_ends_with_a_sentence() -> None:
     assert beginning(Flow("One two three. Four five six."), 20) == "One two three."
     assert beginning(Flow("short"), 20) == "short"

@@ -37,13 +37,7 @@ def _text(runs: Sequence[Element], **more: object) -> Element:
 
 
 def _all(nodes: Sequence[SyntaxTreeNode], depth: int = 0) -> list[Element]:
-    return [element for node in nodes for element in _BLOCKS.get(node.type, _inside)(node, depth)]
-
-
-def _inside(node: SyntaxTreeNode, depth: int) -> list[Element]:
-    if node.children:
-        return _all(node.children, depth)
-    return [_text([run(node.content)])] if node.content.strip() else []
+    return [element for node in nodes for element in _BLOCKS[node.type](node, depth)]
 
 
 def _paragraph(node: SyntaxTreeNode, _depth: int) -> list[Element]:

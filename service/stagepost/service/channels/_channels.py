@@ -64,7 +64,7 @@ class Channels:
     def format(self, channel: str, reply: Reply, *, guide: StyleGuide | None = None) -> FormattedResponse:
         """Format an answer for a channel.
 
-        A formatter that fails is logged, and the answer is formatted as plain text.
+        A formatter that fails, or makes a part that is too long, is logged, and the answer is formatted as plain text.
 
         Args:
             channel: Name of the channel.
@@ -76,7 +76,7 @@ class Channels:
         """
         limit, guide = self.limit(channel), guide or _DEFAULT_GUIDE
         try:
-            made, fell_back = Branded(self._formatters[channel]).format(reply, guide, limit), False
+            made, fell_back = _checked(Branded(self._formatters[channel]).format(reply, guide, limit), limit), False
         except Exception as error:  # whatever it is, the answer goes out
             log = get_logger("service")
             log.warning("formatter_failed", channel=channel, error=type(error).__name__, exc_info=error)
@@ -87,3 +87,15 @@ class Channels:
     def _check(self, channel: str) -> None:
         if channel not in self._formatters:
             raise UnknownChannel(channel, self._formatters)
+
+
+def _checked(made: FormattedResponse, limit: ChannelLimit) -> FormattedResponse:
+    """What a formatter has made, if each part is short enough to be sent.
+
+    Raises:
+        ValueError: One is not.
+    """
+    longest = max(map(len, made.texts))
+    if limit.max_length is not None and longest > limit.max_length:
+        raise ValueError(f"a part has {longest} characters, and may have {limit.max_length}")
+    return made

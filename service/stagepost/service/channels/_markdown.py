@@ -8,19 +8,22 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 _DEEPEST: Final = 60  # lists in lists and quotes in quotes; what is deeper the parser would leave out
+_LONGEST: Final = 100_000  # characters: more than any model answers; the parser takes a second for so much
 
 _OPEN: Final = frozenset({"em_open", "strong_open"})
 _CLOSE: Final = frozenset({"em_close", "strong_close"})
 
 
 def parse(text: str) -> SyntaxTreeNode | None:
-    """The tree of a text; None if it is nested so deeply that it is better taken as it is."""
+    """The tree of a text; None if it is so long, or nested so deeply, that it is better taken as it is."""
     tokens = tokens_of(text)
     return None if tokens is None else SyntaxTreeNode(tokens)
 
 
 def tokens_of(text: str) -> list[Token] | None:
     """The tokens of a text; None as for `parse`."""
+    if len(text) > _LONGEST:
+        return None
     tokens = parser().parse(text)
     inside = (child for token in tokens for child in token.children or ())
     if any(token.level >= _DEEPEST - 1 for token in (*tokens, *inside)):
@@ -51,8 +54,8 @@ def parser() -> MarkdownIt:
     """The parser. HTML is text for it, and definitions of links, which vanish from the text, are text, too."""
     made = MarkdownIt("commonmark", {"html": False, "linkify": True, "maxNesting": _DEEPEST})
     made.enable(["table", "strikethrough", "linkify"]).disable("reference")
-    if made.linkify is not None:
-        made.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
+    assert made.linkify is not None  # noqa: S101  # or the option would have been refused
+    made.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
     return made
 
 

@@ -1,9 +1,9 @@
 """An answer as a channel takes it: parts, each of which is sent by itself."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from ._segments import SmsSegments
 
@@ -72,6 +72,16 @@ class FormattedResponse(BaseModel):
     is_split: bool = False
     parts: Annotated[tuple[ResponsePart, ...], Field(min_length=1)]
     metadata: ResponseMetadata
+
+    @model_validator(mode="after")
+    def _is_in_order(self) -> Self:
+        if [part.sequence for part in self.parts] != [*range(1, len(self.parts) + 1)]:
+            raise ValueError("the parts are not numbered from 1 on, in order")
+        if self.is_split != (len(self.parts) > 1):
+            raise ValueError("is_split has to say whether there is more than one part")
+        if self.is_split and not all(part.continuation_indicator for part in self.parts):
+            raise ValueError("each part of a split answer needs a continuation_indicator")
+        return self
 
     @property
     def texts(self) -> Sequence[str]:

@@ -11,7 +11,8 @@ from stagepost.programs import CallRequest, End, FeedbackFacts, Language, Outcom
 from stagepost.workflows import State, StepContext
 
 from .._delegation._calls import call_number
-from .._delegation._state import FAILURE, OUTPUT, PROGRAM, Changes, Program, RunState
+from .._delegation._records import Changes, Program
+from .._delegation._state import FAILURE, OUTPUT, PROGRAM, RunState
 from .._models._messages import AssistantMessage, UserMessage
 from .._tools._answer_reader import Accepted
 from ..errors import JournalMismatch

@@ -10,6 +10,7 @@ from ._agent._agents import Agents
 from ._agent._chain import AgentChain, ChainResult
 from ._agent._chain_stream import ChainStream
 from ._agent._llm_tool import LLMTool
+from ._agent._previewing import PromptPreview
 from ._context._compactions import ClearResults, KeepLast, Summarize
 from ._context._policy import ContextPolicy
 from ._context._window import Compaction, Cut, SummaryBy, Window
@@ -159,6 +160,7 @@ from .errors import (
     InvalidSettings,
     InvalidTool,
     InvalidWebhook,
+    JournalMismatch,
     McpCallFailed,
     McpCallLost,
     McpError,
@@ -279,6 +281,7 @@ __all__ = [
     "InvalidSettings",
     "InvalidTool",
     "InvalidWebhook",
+    "JournalMismatch",
     "JsonSchema",
     "KeepLast",
     "LLMTool",
@@ -336,6 +339,7 @@ __all__ = [
     "PromptFolder",
     "PromptFunction",
     "PromptNotFound",
+    "PromptPreview",
     "PromptRegistry",
     "PromptSource",
     "PromptVariable",

@@ -32,6 +32,7 @@
     ├── CostUnknown                 a run has a cost budget, and its cost is unknown
     ├── ChainedFailure              an agent of a chain has failed; those after it were not asked
     ├── AgentGaveUp                 the model has called `fail`, and said why
+    ├── JournalMismatch             a program that runs again makes other calls than before
     ├── AgentFailed                 a run in memory ended with another error, its cause
     ├── PartMissing                 the bytes of a part are no longer stored
     ├── NotAnAgent(TypeError)       a workflow, or its run, does not belong to an agent
@@ -115,6 +116,7 @@ from ._errors._run import (
     ChainedFailure,
     CostUnknown,
     EventLoopRunning,
+    JournalMismatch,
     PromptFailed,
     ToolsetFailed,
 )
@@ -168,6 +170,7 @@ __all__ = [
     "InvalidSettings",
     "InvalidTool",
     "InvalidWebhook",
+    "JournalMismatch",
     "McpCallFailed",
     "McpCallLost",
     "McpError",

@@ -30,7 +30,7 @@ from stagepost.service.assistant import (
     Plan,
     User,
 )
-from stagepost.service.channels import Delivery
+from stagepost.service.channels import OutgoingPart
 from stagepost.workflows import Runner
 
 BEGIN: Final = "<!-- benchmarks.assistant writes from here -->"
@@ -48,7 +48,7 @@ class Sent:
 
     takes_our_id: Final = True
 
-    async def send(self, delivery: Delivery) -> str:
+    async def send(self, delivery: OutgoingPart) -> str:
         """Send a part."""
         return delivery.id
 

@@ -12,7 +12,7 @@ from tests.checkpoint._processes import running
 
 from stagepost.agents import Allow, Tasks, UserMessage
 from stagepost.checkpoint import SqliteStore
-from stagepost.workflows import Runner
+from stagepost.workflows import Inbox, Runner
 
 WORK = "import sys, anyio; from tests.agents.programs._dying import work; anyio.run(work, *sys.argv[1:])"
 DONE = {
@@ -96,11 +96,10 @@ async def test_a_call_that_may_not_be_repeated_is_an_error_of_the_program(
 
 async def allowed(folder: Path) -> None:
     """Allow what the task waits for, while nobody works on it."""
-    agent = mailer(Notes(folder))
-    async with SqliteStore(folder / "runs.db") as store, Runner(store, workflows=[agent]) as runner:
-        tasks = Tasks(runner)
-        for wanted in await tasks.approvals():
-            await tasks.decide(wanted.id, Allow())
+    async with SqliteStore.inbox(folder / "runs.db") as store:
+        inbox = Inbox(store)
+        for wait in await inbox.waits("task"):
+            await inbox.answer(wait.id, Allow())
 
 
 async def test_a_program_that_is_killed_again_and_again_calls_everything_once(tmp_path: Path) -> None:

@@ -57,6 +57,6 @@ async def test_a_secret_in_a_result_is_masked_and_the_rest_is_still_a_value() ->
 )
 def test_texts_of_servers_are_values_if_they_are_objects_or_lists(text: str, is_json: bool) -> None:  # noqa: FBT001
     assert isinstance(as_json(text), Json) is is_json
-    result = told(RemoteResult(text), "server", "tool")
+    result = told(RemoteResult(text, is_error=False), "server", "tool")
     assert result == text
     assert isinstance(result, Json) is is_json

@@ -44,9 +44,9 @@ class Served:
 
 
 @contextmanager
-def served_in_thread(app: Starlette) -> Iterator[Served]:
-    """Serve an application in a thread until the block is left."""
-    listening = socket.create_server(("127.0.0.1", 0))
+def served_in_thread(app: Starlette, *, port: int = 0) -> Iterator[Served]:
+    """Serve an application in a thread until the block is left; by default on a port that is free."""
+    listening = socket.create_server(("127.0.0.1", port))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

@@ -51,6 +51,7 @@ def serve(options: argparse.Namespace, listening: socket.socket) -> None:
     app = chat_app(Options(folder=options.folder, model=model, pace=options.pace, work=options.work), keys=keys)
     port = listening.getsockname()[1]
     print(f"Chat with the supervisor at http://{options.host}:{port}/", flush=True)
+    print(f"  inspect   http://{options.host}:{port}/inspect shows what runs")
     print(f"  model     {model or 'local: simple rules, no network'}")
     print(f"  sessions  {options.folder}/, with its log")
     print(f"  kill it   kill -9 {os.getpid()}   while a worker works, and start it again: the answer still comes")

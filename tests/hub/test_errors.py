@@ -12,6 +12,7 @@ EXAMPLES = [
     errors.InvalidConfig("hub.toml", "it cannot be read"),
     errors.InvalidArgument("timeout", -1, "use seconds from 0 up"),
     errors.AlreadyForwarded("a"),
+    errors.DeadLetterNotFound("0193-1", "main"),
     errors.PayloadChanged("a", int, "while"),
     errors.MailboxFull("a", 100, dropped=True),
     errors.InvalidHandler("mod.handler", "has no annotation", "annotate it"),

@@ -209,7 +209,7 @@ def test_without_the_extra_it_is_said_what_to_install(
 
 
 def test_a_module_that_is_broken_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "stagepost.service._http._app", None)
+    monkeypatch.setitem(sys.modules, "stagepost.service._app", None)
     with pytest.raises(ModuleNotFoundError, match="_app"):
         service.__getattr__("create_app")
     with pytest.raises(AttributeError, match="has no attribute 'create'"):

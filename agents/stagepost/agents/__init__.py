@@ -40,6 +40,7 @@ from ._mcp import (
 from ._memory._entry import MemoryEntry
 from ._memory._memories import Memories
 from ._memory._memory import Memory, MemoryAction
+from ._models._cached import Cached
 from ._models._fallback import Fallback
 from ._models._filled_prompt import FilledPrompt, PromptSource
 from ._models._function import FunctionModel, ModelFunction
@@ -148,8 +149,10 @@ from .errors import (
     InvalidAgent,
     InvalidAgentData,
     InvalidCompaction,
+    InvalidCriteria,
     InvalidCursor,
     InvalidDecision,
+    InvalidEvaluation,
     InvalidHook,
     InvalidModel,
     InvalidPart,
@@ -228,6 +231,7 @@ __all__ = [
     "BaseTracingProvider",
     "Budget",
     "BudgetExceeded",
+    "Cached",
     "CallInDoubt",
     "CallNotInDoubt",
     "ChainResult",
@@ -271,8 +275,10 @@ __all__ = [
     "InvalidAgent",
     "InvalidAgentData",
     "InvalidCompaction",
+    "InvalidCriteria",
     "InvalidCursor",
     "InvalidDecision",
+    "InvalidEvaluation",
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",

@@ -21,6 +21,8 @@
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
     ├── EventLoopRunning(RuntimeError)  `run_sync` was called where an event loop runs
     ├── InvalidCompaction(ValueError)   a setting for what a model sees has an invalid value
+    ├── InvalidCriteria(ValueError) a check of answers could never decide anything
+    ├── InvalidEvaluation(ValueError)   an evaluation has two agents or cases of one name, or none
     ├── CompactionFailed            a compaction has raised, or returned something invalid
     ├── PromptFailed                a prompt function has raised, or returned no text
     ├── InvalidPrompt(ValueError)   a prompt of a registry has no local text, or an unknown variable
@@ -108,6 +110,7 @@ from ._errors._model import (
     UnsupportedTool,
 )
 from ._errors._prompt import InvalidPrompt, PromptNotFound, PromptsUnavailable
+from ._errors._quality import InvalidCriteria, InvalidEvaluation
 from ._errors._root import AgentError
 from ._errors._run import (
     AgentFailed,
@@ -161,8 +164,10 @@ __all__ = [
     "InvalidAgent",
     "InvalidAgentData",
     "InvalidCompaction",
+    "InvalidCriteria",
     "InvalidCursor",
     "InvalidDecision",
+    "InvalidEvaluation",
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",

@@ -109,13 +109,18 @@ class TypedCodec(Generic[T]):
         )
 
     @cached_property
+    def schema(self) -> Mapping[str, object] | None:
+        """JSON schema of what is stored of its values; None if it has none."""
+        try:
+            return self._adapter.json_schema(by_alias=False, schema_generator=_Quiet)
+        except Exception:  # noqa: BLE001  # what makes the schema of a user's type may raise anything, and nothing needs it
+            return None
+
+    @cached_property
     def summary(self) -> tuple[str, str]:
         """The type as its users call it, and a digest of its JSON schema, empty if it has none."""
-        try:
-            schema = to_json(self._adapter.json_schema(by_alias=False, schema_generator=_Quiet))
-        except Exception:  # noqa: BLE001  # what makes the schema of a user's type may raise anything, and nothing needs it
-            return self._name, ""
-        return self._name, hashlib.sha256(schema).hexdigest()[:12]
+        schema = self.schema
+        return self._name, "" if schema is None else hashlib.sha256(to_json(schema)).hexdigest()[:12]
 
     @property
     def _name(self) -> str:

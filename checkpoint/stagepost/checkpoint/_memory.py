@@ -86,6 +86,11 @@ class MemoryStore(Verifying, SqlRuns):
             await self._ended.wait()
         return StoreClosed(_NAME)
 
+    async def data_version(self) -> int:
+        """A number that changes with each commit that changes anything, as that of `SqliteStore`."""
+        await checkpoint()
+        return self._open().total_changes
+
     async def _listen(self, owner: Owner, feed: Feed) -> None:  # noqa: ARG002  # all are told whenever there is news
         await checkpoint()
         self._ring(self._open())

@@ -60,10 +60,12 @@ from ._replies import Replies
 from ._report import Delivery
 from ._sending import Outgoing, SendOn, Sends
 from ._stopping import StopReport, Unfinished
+from ._stuck import StuckAgent
 from ._supervision import Restart, Supervision
 from ._timers import Timer
 from ._topology import AgentDescription, GroupDescription, TimerDescription, Topology
 from ._traceback import traceback_text
+from ._traffic import Traffic
 from ._wake import Clock
 from ._watches import AgentEnded
 from .errors import (
@@ -71,6 +73,7 @@ from .errors import (
     AgentNotStarted,
     AgentStopped,
     AlreadyForwarded,
+    DeadLetterNotFound,
     DeliveryError,
     DuplicateAgent,
     HandlerFailed,
@@ -118,6 +121,7 @@ __all__ = [
     "Clock",
     "Context",
     "DeadLetter",
+    "DeadLetterNotFound",
     "DeadReason",
     "Delivery",
     "DeliveryError",
@@ -186,6 +190,7 @@ __all__ = [
     "SendOn",
     "Sends",
     "StopReport",
+    "StuckAgent",
     "SubscriptionAdded",
     "SubscriptionRemoved",
     "Supervision",
@@ -195,6 +200,7 @@ __all__ = [
     "Timer",
     "TimerDescription",
     "Topology",
+    "Traffic",
     "UnexpectedReply",
     "Unfinished",
     "WrongStart",

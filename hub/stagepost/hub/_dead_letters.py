@@ -30,11 +30,12 @@ class DeadLetter:
 class DeadLetters:
     """The latest dead letters of a hub, up to a limit. `Message` values are built only when somebody reads them."""
 
-    __slots__ = ("_kept", "_stamps")
+    __slots__ = ("_kept", "_stamps", "_taken")
 
     def __init__(self, limit: int, stamps: Stamps) -> None:
         self._kept: deque[tuple[Envelope, DeadReason, float]] = deque(maxlen=limit)
         self._stamps = stamps
+        self._taken: set[str] = set()
 
     def add(self, envelope: Envelope, reason: DeadReason) -> None:
         """Keep one, and drop the oldest if there are too many."""
@@ -42,10 +43,27 @@ class DeadLetters:
 
     def read(self) -> tuple[DeadLetter, ...]:
         """All that are kept, oldest first."""
-        return tuple(
-            DeadLetter(message=self._message(envelope, reason), reason=reason, at=self._stamps.wall(at))
-            for envelope, reason, at in self._kept
-        )
+        return tuple(map(self._letter, self._kept))
+
+    def take(self, message_id: str) -> DeadLetter | None:
+        """The letter of a message, for whoever sends it again; None if there is none, or somebody else has it now."""
+        if message_id in self._taken:
+            return None
+        found = next((letter for letter in map(self._letter, self._kept) if letter.message.id == message_id), None)
+        if found is not None:
+            self._taken.add(message_id)
+        return found
+
+    def give_back(self, message_id: str, *, is_sent: bool) -> None:
+        """Whoever has taken a letter has sent it, and so it is no longer dead; or has not."""
+        self._taken.discard(message_id)
+        if is_sent:
+            others = [kept for kept in self._kept if self._letter(kept).message.id != message_id]
+            self._kept = deque(others, maxlen=self._kept.maxlen)
+
+    def _letter(self, kept: tuple[Envelope, DeadReason, float]) -> DeadLetter:
+        envelope, reason, at = kept
+        return DeadLetter(message=self._message(envelope, reason), reason=reason, at=self._stamps.wall(at))
 
     def _message(self, envelope: Envelope, reason: DeadReason) -> Message[Any]:
         message = envelope.message(self._stamps)

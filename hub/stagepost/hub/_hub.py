@@ -30,6 +30,7 @@ from ._metrics import HubMetrics
 from ._middleware import Middleware, Onion
 from ._names import check_name
 from ._observer import Observer
+from ._operating import Operating
 from ._origin import Place
 from ._outbox import Outbox
 from ._planning import Planning
@@ -55,7 +56,7 @@ _GRACE: Final = 10.0
 _DEAD_LETTERS: Final = 100
 
 
-class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Starting):
+class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Operating, Starting):
     """Routes typed messages between agents in this process.
 
     Use it as an async context manager, once: it owns the tasks that handle messages, and none of them outlives it.

@@ -69,6 +69,23 @@ class InvalidArgument(HubError, ValueError, TypeError):
         super().__init__(f"{argument} is {shown(value)}: {remedy}")
 
 
+class DeadLetterNotFound(HubError, LookupError):
+    """A letter that is to be sent again is not among the dead ones.
+
+    Attributes:
+        message_id: The id of its message.
+        hub: The hub's name.
+    """
+
+    def __init__(self, message_id: str, hub: str) -> None:
+        self.message_id = message_id
+        self.hub = hub
+        super().__init__(
+            f"hub {hub!r} has no dead letter {shown(message_id)}: it was sent again already, or it is being sent, or "
+            "newer ones have taken its place; see hub.dead_letters"
+        )
+
+
 class InvalidHandler(HubError, TypeError):
     """A handler cannot be registered as it is written.
 

@@ -8,6 +8,7 @@
     ├── InvalidConfig (ValueError)             a configuration that cannot be read or used
     ├── InvalidArgument (ValueError,           an argument of the wrong type or value
     │                    TypeError)
+    ├── DeadLetterNotFound (LookupError)       a letter that is not among the dead ones (any more)
     ├── InvalidHandler (TypeError)             a handler that cannot be registered as it is written
     ├── DuplicateAgent (ValueError)            the id is taken
     ├── HubReentered (RuntimeError)            a hub is entered once
@@ -37,6 +38,7 @@ from typing import Literal
 from ._containment import class_name, describe_error
 from ._facts import NAMES_SHOWN, some
 from ._misuse import (
+    DeadLetterNotFound,
     DuplicateAgent,
     HubError,
     HubReentered,
@@ -56,6 +58,7 @@ __all__ = [
     "AgentNotStarted",
     "AgentStopped",
     "AlreadyForwarded",
+    "DeadLetterNotFound",
     "DeliveryError",
     "DuplicateAgent",
     "HandlerFailed",

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from ._http._app import create_app
+    from ._app import create_app
     from ._http._bodies import read_json
     from ._http._checks import model_check, prompts_check, tracing_check
     from ._http._health import HealthCheck
@@ -53,7 +53,7 @@ _WHERE: Final = MappingProxyType(
         "ServiceSettings": "_http._settings",
         "Serving": "_http._serving",
         "caller": "_http._serving",
-        "create_app": "_http._app",
+        "create_app": "_app",
         "model_check": "_http._checks",
         "new_key": "_keys._key",
         "oauth_routes": "_http._oauth",

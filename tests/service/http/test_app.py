@@ -125,7 +125,7 @@ async def test_a_route_outside_of_the_service_is_told_where_it_belongs() -> None
 
 
 async def test_a_page_needs_pages(caplog: pytest.LogCaptureFixture) -> None:
-    async with client(app()) as http:
+    async with client(app(inspector=False)) as http:
         assert (await http.get("/shown", headers=WITH_KEY)).status_code == 500
     assert "give create_app(pages=" in caplog.text
 

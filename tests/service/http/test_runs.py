@@ -261,7 +261,20 @@ async def test_schedules_are_listed_paused_and_deleted() -> None:
 def test_each_verb_has_a_scope_and_each_operation_a_verb() -> None:
     verbs = {name for name in dir(Verbs) if not name.startswith("_")}
     assert set(SCOPES) == verbs
-    assert {each.verb for each in OPERATIONS} == verbs - {
+    only_pages = {
+        "acts",
+        "bell",
+        "check",
+        "hub",
+        "inspect",
+        "letter",
+        "resend",
+        "resends",
+        "schema",
+        "state",
+        "version",
+    }
+    assert {each.verb for each in OPERATIONS} == verbs - only_pages - {
         "heard_all",
         "say_stream",
         "settle_wait",

@@ -11,7 +11,8 @@ from stagepost.workflows import StepContext
 from .._definition._definition import provider_tools_of
 from .._definition._prompting import PromptContext
 from .._definition._request import Brief
-from .._delegation._state import Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import RunState
 from .._models._around import check_parts, check_provider_tools
 from .._models._filled_prompt import FilledPrompt
 from .._models._masking import without_secret_content

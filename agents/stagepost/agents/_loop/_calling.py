@@ -11,7 +11,8 @@ from .._definition._hooks import is_tool_hook
 from .._definition._progress import ProgressHook
 from .._delegation._calls import LANE, Aside, Lane, PendingCall
 from .._delegation._delegation import Delegation
-from .._delegation._state import Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import RunState
 from .._models._messages import ChatMessage, ToolCall
 from .._tools._answer_reader import AnswerReader
 from .._tools._invoking import ToolResult

@@ -6,7 +6,8 @@ from typing import Final, NamedTuple
 from stagepost.hub import describe_error
 
 from .._delegation._handoff import handoffs_of
-from .._delegation._state import GO_ON, Handed, RunState
+from .._delegation._records import Handed
+from .._delegation._state import GO_ON, RunState
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage
 from ..errors import HandoffFailed, UnknownAgent
 from ._member import Member

@@ -10,7 +10,8 @@ from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import TypedCodec
 
 from .._delegation._calls import Aside, PendingCall, Talk
-from .._delegation._state import Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import RunState
 from .._models._messages import ToolMessage
 from .._models._parts import Part
 from .._tools._invoking import ToolResult

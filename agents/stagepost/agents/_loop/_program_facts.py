@@ -18,7 +18,8 @@ from stagepost.programs import (
 from .._definition._budget import Budget, Spent
 from .._definition._definition import AgentDefinition
 from .._definition._request import inputs_line
-from .._delegation._state import Programs, RunState
+from .._delegation._records import Programs
+from .._delegation._state import RunState
 from .._models._parts import Listing
 from .._tools._tool import Tool
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 from stagepost.workflows import State, StepContext
 
 from .._delegation._calls import Lane
-from .._delegation._state import Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import RunState
 from .._tools._toolbox import Toolbox
 from ..errors import InvalidAgent, UnknownAgent
 from ._calling import ToolCalling

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from stagepost.workflows import State, StepContext
 
 from .._delegation._calls import call_number
-from .._delegation._state import FAILURE, OUTPUT, Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import FAILURE, OUTPUT, RunState
 from .._models._messages import AssistantMessage, ToolCall, UserMessage
 from .._tools._answer_reader import Accepted, AnswerReader, GivenUp, Verdict
 from ..errors import BudgetExceeded

@@ -9,7 +9,8 @@ from rich.text import Text
 from stagepost.checkpoint import BackupExists, StoreFile
 from stagepost.workflows import CheckReport, RunVerdict
 
-from .._wire._store import BackupMade, CheckFinding, CheckFound, DamageRow, VerifyFound
+from .._wire._made_inspected import check_found
+from .._wire._store import BackupMade, DamageRow, VerifyFound
 from ._access import reading
 from ._definitions import load
 from ._errors import Refused
@@ -32,13 +33,7 @@ async def checked(file: Path | None, app: str | None, screen: Screen) -> Exit:
     definitions = load(app, "check runs")
     async with reading(file) as reader, counting(screen, "runs") as progress:
         report = await definitions.check(reader, file, progress)
-    found = CheckFound(
-        ok=report.ok,
-        total=report.total,
-        unlisted=report.unlisted,
-        counts={name: {each.value: count for each, count in counts.items()} for name, counts in report.counts.items()},
-        findings=[CheckFinding.model_validate(finding.to_dict()) for finding in report.findings],
-    )
+    found = check_found(report)
     screen.show(found, partial(_check_lines, report))
     return Exit.OK if report.ok else Exit.FOUND
 

@@ -16,7 +16,7 @@ from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import SqliteStore, StoreFile
 from stagepost.workflows import Runner
 
-from .._http._app import create_app
+from .._app import create_app
 from .._http._refusing import is_loopback
 from .._http._settings import ServiceSettings
 from .._serving._listening import address_of, listening

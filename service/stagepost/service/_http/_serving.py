@@ -1,5 +1,6 @@
 """What routes work with: the runner, and who asks."""
 
+from dataclasses import field
 from typing import Final
 
 from starlette.requests import HTTPConnection
@@ -10,6 +11,7 @@ from stagepost.workflows import Runner
 
 from .._keys._caller import Caller
 from .._keys._key import Scope
+from .._verbs._hub_pace import HubPace
 from .._verbs._verbs import Verbs
 from ..errors import KeyRequired, NotServing
 from ._limits import RequestLimits
@@ -27,12 +29,14 @@ class Serving:
         tasks: The runs of its agents.
         limits: What a caller may ask for.
         streams: Those that are open.
+        pace: What is known of how fast its hub works.
     """
 
     runner: Runner
     tasks: Tasks
     limits: RequestLimits
     streams: OpenStreams
+    pace: HubPace = field(default_factory=HubPace)
 
     @property
     def verbs(self) -> Verbs:

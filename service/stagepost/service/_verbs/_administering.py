@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from .._wire._done import Done
 from .._wire._workflows import RunStarted
+from ._acts import recorded
 from ._base import Base, done
 from ._running import started
 from ._scopes import misuse, verb
@@ -15,7 +16,7 @@ from ._scopes import misuse, verb
 class Administering(Base):
     """The part of `Verbs` for those who run the service."""
 
-    @verb
+    @recorded
     async def fork(
         self,
         run_id: str,
@@ -41,7 +42,7 @@ class Administering(Base):
             )
         return started(run)
 
-    @verb
+    @recorded
     async def retry_items(
         self,
         run_id: str,
@@ -60,7 +61,7 @@ class Administering(Base):
             run = await self._runner.retry_items(run_id, path=path, run_id=new_id, labels=labels or None)
         return started(run)
 
-    @verb
+    @recorded
     async def delete(self, run_id: str) -> Done:
         """Delete a run that has ended, for good.
 

@@ -8,9 +8,10 @@ from stagepost.checkpoint import WaitKind, WaitNotFound
 
 from .._keys._caller import Caller
 from .._wire._done import Done
+from ._acts import recorded
 from ._asking import as_asked
 from ._base import Base, done
-from ._scopes import misuse, verb, verb_by
+from ._scopes import misuse, verb_by
 
 
 class Deciding(Base):
@@ -35,7 +36,7 @@ class Deciding(Base):
         await self._runner.answer(wait_id, value if asked is None else as_asked(asked.shown, value), by=caller.name)
         return done("answered", wait_id)
 
-    @verb
+    @recorded
     async def settle(
         self,
         run_id: str,
@@ -57,7 +58,7 @@ class Deciding(Base):
             await self._runner.settle(run_id, key, value=value, retry=retry, place=place)
         return done("settled", run_id)
 
-    @verb
+    @recorded
     async def settle_wait(self, wait_id: str, *, value: JsonValue = None, retry: bool = False) -> Done:
         """Say what became of an effect in doubt, by the id of the wait: whoever is shown it needs to know nothing else.
 

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from stagepost.agents import NotAnAgent, TaskStream
-from stagepost.checkpoint import CountBy, RunFilters, RunStatus, WaitKind
+from stagepost.checkpoint import CountBy, RunFilters, RunStatus, Snapshot, WaitKind
 from stagepost.workflows import RunStream, UnknownWorkflow, WorkflowNotFound
 
 from .._wire._history import HistoryPage
@@ -29,11 +29,13 @@ class Reading(Base):
         Raises:
             RunNotFound: There is none.
         """
-        store = self._runner.store
-        snapshot = await store.load(run_id)
-        is_open = snapshot.run.status.is_open
-        waits = await self._runner.waits(run_id) if is_open else ()
-        signals = (await store.signals(run_id, limit=_SIGNALS)).items
+        return await self._all_of(await self._runner.store.load(run_id))
+
+    async def _all_of(self, snapshot: Snapshot) -> RunShown:
+        """All that is stored of a run that was read."""
+        run_id = snapshot.run.run_id
+        waits = await self._runner.waits(run_id) if snapshot.run.status.is_open else ()
+        signals = (await self._runner.store.signals(run_id, limit=_SIGNALS)).items
         shown = run_shown(snapshot, waits, signals, OWNER)
         if snapshot.run.status is RunStatus.COMPLETED and self._tasks.is_agent(snapshot.run.workflow):
             return shown.model_copy(update={"output": await self._output(run_id)})

@@ -11,6 +11,7 @@ from .._wire._asked import StartRun
 from .._wire._done import Done
 from .._wire._workflows import RunStarted
 from ..errors import InputRefused
+from ._acts import recorded
 from ._base import Base, done
 from ._scopes import verb
 
@@ -134,7 +135,7 @@ class Running(Base):
         """
         return done("signalled", run_id, is_new=await self._runner.signal(run_id, name, value, dedup=dedup))
 
-    @verb
+    @recorded
     async def cancel(self, run_id: str) -> Done:
         """End an open run for good, and the runs below it.
 
@@ -145,7 +146,7 @@ class Running(Base):
         await self._runner.cancel(run_id)
         return done("cancelled", run_id)
 
-    @verb
+    @recorded
     async def resume(self, run_id: str) -> RunStarted:
         """Go on with a run that has failed, or one that was left open.
 

@@ -27,6 +27,16 @@ SCOPES: Final[Mapping[str, Scope]] = MappingProxyType(
         "workflows": Scope.READ,
         "schedules": Scope.READ,
         "conversation": Scope.READ,
+        "inspect": Scope.READ,
+        "state": Scope.READ,
+        "schema": Scope.READ,
+        "check": Scope.READ,
+        "version": Scope.READ,
+        "bell": Scope.READ,
+        "acts": Scope.READ,
+        "hub": Scope.READ,
+        "letter": Scope.READ,
+        "resends": Scope.READ,
         "start": Scope.RUN,
         "start_stream": Scope.RUN,
         "follow_up": Scope.RUN,
@@ -45,6 +55,7 @@ SCOPES: Final[Mapping[str, Scope]] = MappingProxyType(
         "pause_schedule": Scope.ADMIN,
         "resume_schedule": Scope.ADMIN,
         "delete_schedule": Scope.ADMIN,
+        "resend": Scope.ADMIN,
     }
 )
 

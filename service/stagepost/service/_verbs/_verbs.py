@@ -3,12 +3,13 @@
 from ._administering import Administering
 from ._conversing import Conversing
 from ._deciding import Deciding
-from ._reading import Reading
+from ._inspecting import Inspecting
+from ._operating import Operating
 from ._running import Running
 from ._watching import Watching
 
 
-class Verbs(Reading, Watching, Running, Conversing, Deciding, Administering):
+class Verbs(Inspecting, Watching, Running, Conversing, Deciding, Administering, Operating):
     """What anybody may do with the runs of a runner.
 
     ::

@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 
 from stagepost.agents import Agent
 
-from .._http._app import Lifespan, create_app
+from .._app import Lifespan, create_app
 from .._http._health import HealthCheck
 from .._http._lifespan import Source
 from .._http._limits import RequestLimits
@@ -77,6 +77,7 @@ class AppOptions(TypedDict, total=False):
     origins: Iterable[str]
     login_secret: str | bytes | None
     has_docs: bool
+    inspector: bool
 
 
 def create_supervisor_app(

@@ -4,7 +4,7 @@ All of it is only written. Whoever owns the run, in this process or another, hea
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, Self
 
 from stagepost.checkpoint import (
@@ -27,6 +27,7 @@ from .._patterns._pattern import Pattern, Servable
 from .._plans._places import step_at
 from .._runs._registry import Migrations, Registry
 from .._steps._receives import Receives
+from .._values._expected import schema_of
 from .._values._secrets import Given, Secrets
 from ..errors import RunLeftOpen, UnknownSignal
 from ._hints import check_id, codec_at, ended_by, no_doubt, no_wait, open_waits, stored
@@ -118,6 +119,33 @@ class Sending(ABC):
             page = await page_below(self._store, self._registry, run_id, kind=kind, after=after, limit=limit)
         waits = [pending_wait(wait, await self._why(wait)) for wait in page.items]
         return Page(tuple(waits), page.next, page.damaged)
+
+    async def schema(self, wait_id: str) -> Mapping[str, Any] | None:
+        """JSON schema of what ends a wait, an answer or a signal: for a form to answer it with.
+
+        Args:
+            wait_id: The wait, as in `PendingWait.id`.
+
+        Returns:
+            The schema. None if any JSON value will do, if nothing that is sent ends it, and if the run's workflow is
+            not known here.
+
+        Raises:
+            RunNotFound: There is no such run.
+            RunNotOpen: The run has ended.
+            UnknownWorkflow: The runner does not know its workflow.
+            IncompatibleCheckpoint: The run cannot go on in its workflow as it is now defined.
+        """
+        self._check_open()
+        run_id, place, name = read_wait_id(wait_id)
+        workflow = await self._workflow(run_id)
+        step = None if workflow is None else step_at(workflow.plan, place)
+        receives = None if step is None else step.receives
+        if receives is None:
+            return None
+        if receives.type_of is None:
+            return schema_of(receives.codec)
+        return schema_of(await codec_at(self._store, receives, run_id, place, name or None))
 
     async def answer(self, wait_id: str, value: object, *, by: str | None = None) -> None:
         """Answer a `Wait`; when this returns the answer is on disk, and the run goes on.

@@ -136,6 +136,11 @@ class Runner(Requests):
         return self._clock
 
     @property
+    def hub(self) -> Hub | None:
+        """The hub that it was given; None if it was given none."""
+        return self._hub
+
+    @property
     def store(self) -> CheckpointStore:
         """The store, as it was given."""
         return self._store

@@ -1,5 +1,6 @@
 """Types of what comes from outside: it is checked, also where JSON would keep it as it is."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -30,6 +31,11 @@ def summary_of(codec: Codec[Any]) -> tuple[str, str] | None:
     return codec.summary if isinstance(codec, TypedCodec | CheckedPlain) else None
 
 
+def schema_of(codec: Codec[Any] | None) -> Mapping[str, Any] | None:
+    """JSON schema of a type that is expected; None for plain JSON, and for what cannot be told."""
+    return codec.schema if isinstance(codec, TypedCodec | CheckedPlain) else None
+
+
 class CheckedPlain:
     """JSON values of a type: they are kept as plain JSON is, immutable, and are of that type.
 
@@ -44,6 +50,11 @@ class CheckedPlain:
     def summary(self) -> tuple[str, str]:
         """What is expected; see `TypedCodec`."""
         return self._typed.summary
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """JSON schema of what is expected; see `TypedCodec`."""
+        return self._typed.schema
 
     def dump(self, value: object, where: str, context: object = None) -> bytes:
         """The stored form of a value; see `Codec`.

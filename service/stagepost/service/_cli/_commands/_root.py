@@ -80,6 +80,30 @@ def doctor(*, file: FileOption = None, json: JsonOption = False, debug: DebugOpt
 
 
 @main.command()
+def evaluate(
+    evaluation: Annotated[
+        str, typer.Argument(metavar="MODULE:NAME", show_default=False, help="An Evaluation, or what makes one.")
+    ],
+    *,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file", "-f", metavar="FILE", help="Keep it in this store's file: a later call goes on with it."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the cells, one line of JSON each.")
+    ] = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Ask agents the same cases, and have the answers judged."""
+    from .._evaluating import judged
+
+    act(partial(judged, evaluation, file, out), json=json, debug=debug)
+
+
+@main.command()
 def chat(
     agent: Annotated[
         str, typer.Argument(metavar="AGENT", show_default=False, help="MODULE:NAME, or with --url or --app its name.")
@@ -126,6 +150,27 @@ def serve(
     async def job(screen: "Screen") -> Exit:
         found = loaded("stagepost.service._cli._serving", "stagepost serve")
         code: Exit = await found.served(found.Service(app, file, host, port, keys), screen)
+        return code
+
+    act(job, json=False, debug=debug)
+
+
+@main.command()
+def inspect(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", show_default=False, help="The file; by default $STAGEPOST_FILE, or runs.db."),
+    ] = None,
+    *,
+    app: AppOption = None,
+    port: Annotated[int | None, typer.Option(metavar="PORT", help="On which port; a free one by default.")] = None,
+    debug: DebugOption = False,
+) -> None:
+    """Show the runs of a file in a browser, beside the process that owns it; nothing is changed."""
+
+    async def job(screen: "Screen") -> Exit:
+        found = loaded("stagepost.service._cli._inspecting", "stagepost inspect")
+        code: Exit = await found.inspected(file, app, port, screen)
         return code
 
     act(job, json=False, debug=debug)

@@ -14,20 +14,20 @@ from starlette.routing import BaseRoute
 
 from stagepost.workflows import Runner
 
-from .._keys._key import Key
-from .._keys._keyring import Keyring
-from .._keys._logins import Logins
-from ._errors import passed_on
-from ._health import HEALTH, Health, HealthCheck
-from ._inside import Inside
-from ._lifespan import Source, opened
-from ._limits import RequestLimits
-from ._origins import checked_origin
-from ._outside import Outside
-from ._runs._described import DescribedRoute, described_by
-from ._runs._routes import document_route, run_routes
-from ._service import Service
-from ._serving import Serving
+from ._http._errors import passed_on
+from ._http._health import HEALTH, Health, HealthCheck
+from ._http._inside import Inside
+from ._http._lifespan import Source, opened
+from ._http._limits import RequestLimits
+from ._http._origins import checked_origin
+from ._http._outside import Outside
+from ._http._runs._described import DescribedRoute, described_by
+from ._http._runs._routes import document_route, run_routes
+from ._http._service import Service
+from ._http._serving import Serving
+from ._keys._key import Key
+from ._keys._keyring import Keyring
+from ._keys._logins import Logins
 
 Lifespan: TypeAlias = Callable[[Serving], AbstractAsyncContextManager[object]]
 
@@ -45,6 +45,7 @@ def create_app(
     login_secret: str | bytes | None = None,
     checks: Iterable[HealthCheck] = (),
     has_docs: bool = True,
+    inspector: bool = True,
 ) -> Starlette:
     """Make the application that serves the runs of a runner over HTTP.
 
@@ -57,13 +58,15 @@ def create_app(
         limits: How much a caller may ask for.
         routes: Routes beside those of runs; they use `serving` and `caller`.
         lifespan: Entered with what is served once the runner is open, and left before it.
-        pages: Folders of pages by name, see `page`; an empty mapping for the page to log in alone. None for no pages.
+        pages: Folders of pages by name, see `page`; an empty mapping for the page to log in alone. None for no pages
+            but those of the inspector.
         hosts: The names by which the service is asked for, such as ``"runs.example.com"``; requests for others are
             refused. By default any, if there are keys.
         origins: Pages of these sites may ask, with a key: ``"https://app.example.com"``. By default none (CORS).
         login_secret: Signs the cookies of logins, so that they outlive the process. By default a random one.
         checks: What ``GET /health`` tries beside the store.
         has_docs: Whether ``GET /openapi.json`` describes the routes.
+        inspector: Whether the inspector is at ``/inspect``, for whoever has a key.
 
     Raises:
         InvalidKey: Two keys have one name.
@@ -85,7 +88,7 @@ def create_app(
             *run_routes(),
             *own,
             *([document_route(described_by(own))] if has_docs else ()),
-            *_page_routes(service, pages),
+            *_page_routes(service, pages, has_inspector=inspector),
         ],
         middleware=[Middleware(Outside), *_cors(allowed), Middleware(Inside, service=service)],
         exception_handlers={HTTPException: passed_on},
@@ -113,14 +116,16 @@ def _living(
     return living
 
 
-def _page_routes(service: Service, folders: Mapping[str, Path] | None) -> Sequence[BaseRoute]:
-    if folders is None:
+def _page_routes(service: Service, folders: Mapping[str, Path] | None, *, has_inspector: bool) -> Sequence[BaseRoute]:
+    if folders is None and not has_inspector:
         return ()
-    from ._pages._login import LoginPages  # noqa: PLC0415  # needs jinja2
-    from ._pages._pages import Pages  # noqa: PLC0415
+    from ._http._pages._login import LoginPages  # noqa: PLC0415  # needs jinja2
+    from ._http._pages._pages import Pages  # noqa: PLC0415
+    from ._inspector._inspector import FOLDERS, Inspector, of_service  # noqa: PLC0415
 
-    service.pages = pages = Pages(folders)
-    return [*LoginPages(service.keys, service.logins, service.rates, pages).routes(), *pages.routes()]
+    service.pages = pages = Pages(folders or {}, FOLDERS if has_inspector else {})
+    routes = [*LoginPages(service.keys, service.logins, service.rates, pages).routes(), *pages.routes()]
+    return [*routes, *(Inspector(pages, of_service).routes() if has_inspector else ())]
 
 
 def _cors(origins: frozenset[str]) -> Sequence[Middleware]:

@@ -1,0 +1,1 @@
+"""What the inspector draws: pure functions of values to pictures, differences and forms."""

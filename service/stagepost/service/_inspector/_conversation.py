@@ -1,0 +1,52 @@
+"""What was said between an agent, its model and its tools, with what it has used."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+
+from ._asking import Ask
+from ._run import followed, is_agent
+from ._shown import Shown
+
+_PAGE: Final = 60
+
+
+async def conversation(ask: Ask) -> Shown:
+    """The transcript of an agent's task, from its end on."""
+    run_id = ask.path("run_id")
+    shown = await ask.sight.get(ask.caller, run_id)
+    state: Mapping[str, Any] = shown.state
+    if not is_agent(state):
+        raise HTTPException(404, "This run is no task of an agent")
+    messages: list[Any] = state["messages"]
+    last = _number(ask.given("until"), len(messages))
+    first = max(last - _PAGE, 0)
+    values = {
+        "run": shown.run,
+        "messages": _numbered(messages, first, last),
+        "earlier": first and ask.url("runs", run_id, "conversation", until=first),
+        "later": last < len(messages) and ask.url("runs", run_id, "conversation"),
+        "count": len(messages),
+        "spent": state["spent"],
+        "below": _below(state),
+        "output": shown.output,
+    }
+    rung = followed(shown.run.status, run_id)
+    return Shown("conversation", f"Conversation of {run_id}", values, parts=("talk",), section="runs", run_id=rung)
+
+
+def _numbered(messages: Sequence[Any], first: int, last: int) -> Sequence[tuple[int, Mapping[str, Any]]]:
+    """Messages with their numbers; each call of a tool with what came of it beside the calls."""
+    return [(number, each) for number, each in enumerate(messages[first:last], first) if isinstance(each, dict)]
+
+
+def _below(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What its sub-agents have used together, if any have."""
+    nested = state.get("nested")
+    found = nested.get("below") if isinstance(nested, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _number(text: str, most: int) -> int:
+    return min(int(text), most) if text.isdecimal() and len(text) < len(str(most)) + 2 else most

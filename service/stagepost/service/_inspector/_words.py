@@ -1,0 +1,102 @@
+"""How values are said on pages."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any, Final
+
+_STATUS: Final = {
+    "running": "is-busy",
+    "waiting": "is-waiting",
+    "completed": "is-good",
+    "failed": "is-bad",
+    "dead": "is-bad",
+    "cancelled": "",
+}
+_MINUTE: Final = 60
+_HOUR: Final = 3600
+_DAY: Final = 86400
+_SHORT: Final = 200
+_LONG: Final = 4_000
+
+
+class Words:
+    """What templates call to say a value; all of them take what verbs return."""
+
+    @staticmethod
+    def badge(status: str) -> str:
+        """The class of a status."""
+        return _STATUS.get(status, "")
+
+    @staticmethod
+    def time(at: datetime | str | None) -> str:
+        """A time, for people: to the second, in UTC."""
+        found = moment(at)
+        return "" if found is None else f"{found:%d %b %Y %H:%M:%S}"
+
+    @staticmethod
+    def iso(at: datetime | str | None) -> str:
+        """A time, for programs."""
+        found = moment(at)
+        return "" if found is None else found.isoformat()
+
+    @staticmethod
+    def span(begun: datetime | str | None, ended: datetime | str | None) -> str:
+        """How long something took; empty if that is not known."""
+        first, last = moment(begun), moment(ended)
+        return "" if first is None or last is None else seconds((last - first).total_seconds())
+
+    @staticmethod
+    def at(seconds: float) -> datetime:
+        """A time that is given in seconds since 1970."""
+        return datetime.fromtimestamp(seconds, UTC)
+
+    @staticmethod
+    def seconds(span: float) -> str:
+        """How long something takes."""
+        return seconds(span)
+
+    @staticmethod
+    def count(number: int) -> str:
+        """A number."""
+        return f"{number:,}"
+
+    @staticmethod
+    def json(value: Any) -> str:
+        """A value as JSON, indented; a text as it is."""
+        return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+
+    @staticmethod
+    def short(value: Any, most: int = _SHORT) -> str:
+        """The beginning of a value, on one line."""
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = " ".join(text[: most * 2].split())
+        return text if len(text) <= most else f"{text[: most - 1]}…"
+
+    @staticmethod
+    def is_long(text: str) -> bool:
+        """Whether a text is cut."""
+        return len(text) > _LONG
+
+    @staticmethod
+    def cut(text: str) -> str:
+        """The beginning of a text that is long."""
+        return text[:_LONG]
+
+
+def moment(at: datetime | str | None) -> datetime | None:
+    """A time in UTC."""
+    found = datetime.fromisoformat(at) if isinstance(at, str) else at
+    return None if found is None else found.astimezone(UTC)
+
+
+def seconds(span: float) -> str:
+    """A time that something took: two units at most."""
+    if span < 1:
+        return f"{span * 1000:.0f} ms"
+    if span < _MINUTE:
+        return f"{span:.1f} s"
+    if span < _HOUR:
+        return f"{span // _MINUTE:.0f} min {span % _MINUTE:.0f} s"
+    if span < _DAY:
+        return f"{span // _HOUR:.0f} h {span % _HOUR // _MINUTE:.0f} min"
+    return f"{span // _DAY:.0f} d {span % _DAY // _HOUR:.0f} h"

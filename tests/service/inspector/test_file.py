@@ -1,0 +1,150 @@
+"""``stagepost inspect``: the same pages over a file, beside its owner; nothing can be changed by them."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from tests.service.inspector import _office as office
+
+from stagepost.checkpoint import SqliteStore
+from stagepost.service._inspector._file_app import file_app
+from stagepost.workflows import Runner
+
+LONG = 60.0  # seconds: only what hangs takes so long
+
+
+@asynccontextmanager
+async def shown(path: Path, *made: Any) -> AsyncIterator[httpx.AsyncClient]:
+    app = file_app(path, *made)
+    transport = httpx.ASGITransport(app, client=("127.0.0.1", 1))
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as http,
+    ):
+        yield http
+
+
+@pytest.fixture
+async def file(tmp_path: Path) -> Path:
+    path = tmp_path / "runs.db"
+    async with office.opened(SqliteStore(path)) as runner:
+        await office.fill(runner)
+    return path
+
+
+async def test_a_file_is_shown_beside_its_owner_and_nothing_can_be_done(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    async with office.opened(SqliteStore(path)) as runner:
+        await office.fill(runner)
+        async with shown(path) as http:
+            page = (await http.get("/inspect/runs/order-1043")).text
+            assert "Read-only." in page
+            assert f"is owned by process {os.getpid()}" in page
+            assert "label printer at dock 4" in page
+            assert "/do/" not in page
+            for method, url in (
+                ("GET", "/inspect/runs/order-1043/do/resume"),
+                ("POST", "/inspect/runs/order-1043/do/resume"),
+                ("POST", "/inspect/waits/mail-1/letter"),
+                ("POST", "/inspect/many/cancel"),
+            ):
+                refused = await http.request(method, url, headers={"accept": "text/html"})
+                assert refused.status_code == 403, (method, url)
+                assert "only looked at" in refused.text
+            assert (await runner.runs.info("order-1043")).status == "failed"
+
+
+async def test_all_pages_read_a_file_that_nobody_owns(file: Path) -> None:
+    async with shown(file) as http:
+        assert (await http.get("/")).headers["location"] == "/inspect"
+        for path in (
+            "",
+            "?kind=signal",
+            "/runs",
+            "/runs?status=failed",
+            "/runs/order-1042",
+            "/runs/clerk-1/conversation",
+            "/runs/article-tides/history",
+            "/runs/article-tides/steps/4",
+            "/runs/order-1041/whole?of=state&key=payment",
+            "/waits/order-1041/release",
+            "/check",
+        ):
+            assert (await http.get(f"/inspect{path}")).status_code == 200, path
+        assert "has no owner at the moment" in (await http.get("/inspect")).text
+        assert "<option>clerk</option>" in (await http.get("/inspect/runs")).text  # found in the file
+        assert "/hub" not in (await http.get("/inspect")).text
+        assert (await http.get("/inspect/check?go=yes")).status_code == 400
+
+
+@pytest.mark.parametrize("made", [office.WORKFLOWS, office.runner()], ids=["workflows", "runner"])
+async def test_with_its_workflows_open_runs_can_be_checked(file: Path, made: Any) -> None:
+    given = made if isinstance(made, Runner) else list(made)
+    async with shown(file, given) as http:
+        assert "All 5 open runs can go on" in (await http.get("/inspect/check?go=yes")).text
+
+
+async def test_a_page_of_a_file_follows_what_its_owner_commits(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    async with office.opened(SqliteStore(path)) as runner:
+        await office.fill(runner)
+        app = file_app(path)
+        seen: list[bytes] = []
+        heard = anyio.Event()
+
+        async def receive() -> dict[str, object]:
+            await anyio.sleep_forever()
+            raise AssertionError
+
+        async def send(message: Any) -> None:
+            seen.append(message.get("body", b""))
+            if b"completed" in seen[-1]:
+                heard.set()
+
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "scheme": "http",
+            "path": "/inspect/runs/mail-1",
+            "query_string": b"",
+            "root_path": "",
+            "headers": [(b"host", b"localhost"), (b"accept", b"text/event-stream")],
+            "client": ("127.0.0.1", 1),
+        }
+        with anyio.fail_after(LONG):
+            async with app.router.lifespan_context(app), anyio.create_task_group() as group:
+                group.start_soon(app, scope, receive, send)
+                await runner.signal("mail-1", "letter", "Dear Ann")
+                await heard.wait()
+                group.cancel_scope.cancel()
+
+
+def test_the_command_says_where_to_look_and_answers_this_machine(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    anyio.run(_fill, path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stagepost.service", "inspect", str(path)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        address = re.search(r"http://127\.0\.0\.1:\d+/inspect", line)
+        assert address is not None, line
+        assert httpx.get(address[0], headers={"accept": "text/html"}).status_code == 200
+        assert httpx.get(address[0], headers={"host": "evil.example"}).status_code == 403
+    finally:
+        process.terminate()
+        process.communicate(timeout=LONG)
+
+
+async def _fill(path: Path) -> None:
+    async with office.opened(SqliteStore(path)) as runner:
+        await (await runner.start(office.mail)).settled()

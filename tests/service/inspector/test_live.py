@@ -1,0 +1,203 @@
+"""Pages that follow what they show: what is sent, when, and to whom, from a real server."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from time import thread_time
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from tests.service.inspector import _office as office
+
+from stagepost.checkpoint import MemoryStore, SqliteStore
+from stagepost.service import RequestLimits, create_app
+from stagepost.service._inspector._pulse import Pulse
+from stagepost.service._inspector._steps import Metered
+from stagepost.workflows import Runner
+
+pytest.importorskip("uvicorn")
+
+import anyio.lowlevel
+from tests._browser import served_in_thread  # the module is skipped without it
+
+LIMIT = 20.0  # seconds: only what hangs takes so long
+
+
+class Reader:
+    """Events of a page, one after the other."""
+
+    def __init__(self, answer: httpx.Response) -> None:
+        self._lines = answer.iter_lines()
+
+    def next(self) -> tuple[str, str]:
+        kind = ""
+        for line in self._lines:
+            name, _, value = line.partition(": ")
+            if name == "event":
+                kind = value
+            elif name == "data" and kind:
+                return kind, value
+        raise EOFError
+
+    def parts(self) -> dict[str, str]:
+        """The parts that are sent at once."""
+        found: dict[str, str] = {}
+        while True:
+            kind, data = self.next()
+            if kind != "part":
+                return found
+            part = json.loads(data)
+            found[part["id"]] = part["html"]
+
+
+@contextmanager
+def followed(http: httpx.Client, path: str, **headers: str) -> Iterator[Reader]:
+    state = re.search(r'data-live="([\w.]+)"', http.get(path).text)
+    assert state is not None
+    given = {"accept": "text/event-stream", **headers}
+    address = f"{path}{'&' if '?' in path else '?'}live={state[1]}"
+    with http.stream("GET", address, headers=given) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        yield Reader(answer)
+
+
+@contextmanager
+def served(source: Any) -> Iterator[httpx.Client]:
+    app = create_app(source, limits=RequestLimits.none())
+    with served_in_thread(app) as service, httpx.Client(base_url=service.address, timeout=LIMIT) as http:
+        yield http
+
+
+def office_of(path: Path) -> Any:
+    @asynccontextmanager
+    async def opened() -> Any:
+        async with office.opened(SqliteStore(path)) as runner:
+            await office.fill(runner)
+            yield runner
+
+    return opened
+
+
+@pytest.fixture(scope="module")
+def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with served(office_of(tmp_path_factory.mktemp("live") / "runs.db")) as client:
+        yield client
+
+
+def test_a_run_that_goes_on_changes_its_page_and_no_part_that_stays(http: httpx.Client) -> None:
+    with followed(http, "/inspect/runs/mail-1") as page:
+        assert http.post("/inspect/waits/mail-1/letter", data={"value": "hello"}).status_code == 303
+        seen: dict[str, str] = {}
+        while "completed" not in seen.get("part-head", ""):
+            seen |= page.parts()
+        assert "part-failure" not in seen
+        assert "hello" in seen["part-values"]
+
+
+def test_lists_and_the_inbox_change_with_any_run(http: httpx.Client) -> None:
+    with (
+        followed(http, "/inspect/runs?status=waiting") as page,
+        followed(http, "/inspect") as inbox,
+    ):
+        http.post("/inspect/runs/order-1041/do/cancel", data={})
+        for each in (page, inbox):
+            seen = {"part-list": "order-1041"}
+            while "order-1041" in seen["part-list"]:
+                seen |= each.parts()
+
+
+def test_whoever_comes_back_with_what_it_knows_gets_what_is_new_and_else_all(http: httpx.Client) -> None:
+    with followed(http, "/inspect/runs?workflow=mail", **{"last-event-id": "0123"}) as page:
+        assert set(page.parts()) == {"part-list"}
+
+
+def test_a_page_of_a_run_that_is_deleted_says_so(http: httpx.Client) -> None:
+    with followed(http, "/inspect/runs/order-1040") as page:
+        http.post("/inspect/runs/order-1040/do/delete", data={})
+        kind = ""
+        while kind != "gone":
+            kind = page.next()[0]
+
+
+async def test_one_page_looks_for_all_and_all_hear_of_it() -> None:
+    pulse, version, looks = Pulse(), 1, 0
+
+    async def read() -> int:
+        nonlocal looks
+        looks += 1
+        return version
+
+    heard: list[int] = []
+
+    async def follow() -> None:
+        known = await pulse.changed(-1, read)
+        known = await pulse.changed(known, read)
+        heard.append(known)
+
+    with anyio.fail_after(LIMIT):
+        async with anyio.create_task_group() as group:
+            for _ in range(20):
+                group.start_soon(follow)
+            await anyio.sleep(0.35)
+            before = looks
+            version = 2
+    assert len(heard) == 20
+    assert before <= 20 + 5  # one for each at the beginning, then one each tenth of a second for all
+
+
+async def test_pages_together_take_a_share_of_the_time() -> None:
+    pulse = Pulse(share=0.5)
+    begun = anyio.current_time()
+    for _ in range(4):
+        await pulse.turn()
+        pulse.took(0.02)
+    await pulse.turn()
+    assert anyio.current_time() - begun >= 4 * 0.02 / 0.5
+
+
+async def test_only_what_a_coroutine_does_itself_is_its_cost() -> None:
+    async def works() -> str:
+        until = thread_time() + 0.02
+        while thread_time() < until:
+            pass
+        await anyio.sleep(0.01)
+        return "done"
+
+    async def works_beside() -> None:
+        until = thread_time() + 0.5
+        while thread_time() < until:
+            await anyio.lowlevel.checkpoint()
+
+    metered = Metered(works())
+    async with anyio.create_task_group() as group:
+        group.start_soon(works_beside)
+        assert await metered == "done"
+    assert 0.02 <= metered.cost < 0.3
+
+
+async def test_what_is_thrown_into_it_reaches_the_coroutine() -> None:
+    left: list[str] = []
+
+    async def waits() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            left.append("left")
+
+    with anyio.move_on_after(0.01):
+        await Metered(waits())
+    assert left == ["left"]
+
+
+@pytest.mark.parametrize("kind", [MemoryStore, SqliteStore], ids=["memory", "file"])
+async def test_each_commit_changes_the_version_of_a_store(kind: Any, tmp_path: Path) -> None:
+    store = kind() if kind is MemoryStore else kind(tmp_path / "runs.db")
+    async with store, Runner(store, workflows=[office.mail]) as runner:
+        before = await store.data_version()
+        assert await store.data_version() == before
+        await (await runner.start(office.mail)).settled()
+        assert await store.data_version() != before

@@ -6,6 +6,7 @@
     ├── InvalidAgent(ValueError)    an agent is defined wrongly; raised where it is built
     ├── InvalidSettings(ValueError) a setting of a model has an invalid value
     ├── InvalidAgentData(ValueError)    agents cannot be built from data
+    ├── NamesMissing(LookupError)   agents cannot be written as data, as parts of them have no name
     ├── UnknownAgent(KeyError)      `Agents` has no agent of this name
     ├── InvalidTool(ValueError)     a function cannot be a tool as it is written
     ├── ToolClash(ValueError)       two tools have one name, and one comes from a server or a toolset
@@ -189,6 +190,7 @@ __all__ = [
     "ModelRejected",
     "ModelTimeout",
     "ModelUnavailable",
+    "NamesMissing",
     "NobodyToAnswer",
     "NobodyToAsk",
     "NotAnAgent",
@@ -256,6 +258,21 @@ class InvalidAgentData(AgentError, ValueError):
     def __init__(self, why: str) -> None:
         super().__init__(f"agents cannot be built from this data: {why}")
         self.why = why
+
+
+class NamesMissing(AgentError, LookupError):
+    """Agents cannot be written as data, because objects of code have no name.
+
+    Attributes:
+        missing: All that has none.
+    """
+
+    def __init__(self, missing: Sequence[str]) -> None:
+        super().__init__(
+            f"these have no name, by which data could say them: {'; '.join(missing)}. Give Agents.dump and Agents.load "
+            "the same tools=, models=, types= and parts=, with all of them"
+        )
+        self.missing = tuple(missing)
 
 
 class UnknownAgent(AgentError, KeyError):

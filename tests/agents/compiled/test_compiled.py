@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
+from tests._examples import law
 from tests.agents.compiled.test_compiling import Orders, Report, look, pay, send
 
 from stagepost.agents import (
@@ -225,6 +226,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@law(15, 300)
 @given(ROWS, st.integers(-5, 5))
 async def test_the_same_inputs_give_the_same_result(rows: list[dict[str, Any]], least: int) -> None:
     compiled, again = ranking(), ranking()

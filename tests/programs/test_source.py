@@ -1,6 +1,8 @@
 """Finding the one program in the answer of a model."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stagepost.programs import ProgramError, PtcLisp
 
@@ -37,6 +39,12 @@ FOUND = {
 @pytest.mark.parametrize(("answer", "program"), FOUND.values(), ids=FOUND)
 def test_the_program_is_found(answer: str, program: str) -> None:
     assert PtcLisp().find(answer) == program
+
+
+@given(st.text(alphabet='()[]{}"#_\\ ;`\nclojure<>/1', max_size=60))
+def test_any_answer_has_a_program_or_an_error(answer: str) -> None:
+    assert isinstance(PtcLisp().find(f"(a {answer})"), str | ProgramError)
+    assert isinstance(PtcLisp().find(answer), str | ProgramError)
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ async def test_the_last_work_turn_and_retries_have_no_tools() -> None:
     assert "tool/look(id :int) -> :map" in asked.prompts[0]
     for prompt in asked.prompts[1:]:
         assert ";; No tools available" in prompt
-        assert "tool/return(value :any)" in prompt
+        assert "tool/return  ;" in prompt
     assert ["Unknown tool: look. No tools available." in told for told in asked.told] == [False, True, True]
 
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from pydantic_core import to_json
 
+from stagepost.hub import get_logger
 from stagepost.programs import CallRequest, End, FeedbackFacts, Language, Outcome, ProgramError, Started
 from stagepost.workflows import State, StepContext
 
@@ -32,6 +33,7 @@ from ._program_result import ResultReader
 
 _LIVE: Final = "program"  # in the memo: the program under way
 _RESULTS: Final = 3
+_TASK: Final = "(task "
 _LONGEST: Final = 2_000  # characters of an error
 _PARTS: Final = 2  # of what a value of the state may have, so that others have room beside this one
 _TOO_MUCH: Final = "memory_limit_exceeded"
@@ -101,6 +103,7 @@ class Programming:
         self._pending = pending
         self._calling = calling
         self._results = ResultReader(member.agent, language)
+        self._has_warned = False
 
     def begun(self, context: StepContext, *, is_last: bool) -> Changes:
         """The changes of an answer that may hold a program.
@@ -122,11 +125,18 @@ class Programming:
         source = self._language.find(journal.text)
         if isinstance(source, ProgramError):
             return await self._ended(state, Outcome(None, error=source, end=End.ERROR), context)
+        self._warn(source)
         live, came = await self._advanced(source, state, journal, context)
         if isinstance(came, Outcome):
             return await self._ended(state, came, context)
         context.memo[_LIVE] = live
         return self._wanted(state, journal, came, context)
+
+    def _warn(self, source: str) -> None:
+        """Say once that tasks are evaluated and not kept."""
+        if _TASK in source and not self._language.keeps_tasks and not self._has_warned:
+            self._has_warned = True
+            get_logger("agents").warning("task_without_journal", agent=self._agent, language=self._language.name)
 
     async def _advanced(
         self, source: str, state: RunState, journal: Journal, context: StepContext

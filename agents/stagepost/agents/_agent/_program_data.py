@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 if TYPE_CHECKING:  # programs take time to import, and most agents write none
     from stagepost.programs import Language
+
+_Write: TypeAlias = Callable[[Any, Callable[[object], str | None]], Any]
 
 _PTC_LISP: Final = "PTC-Lisp"
 
@@ -96,7 +98,7 @@ def language_data(language: "Language", part: Callable[[object], str | None]) ->
     for each in fields(language):
         value = getattr(language, each.name)
         if value != getattr(usual, each.name):
-            write = _WRITTEN.get(each.name, _plain)
+            write: _Write = _WRITTEN.get(each.name, _plain)
             made[each.name] = write(value, part)
     return made
 
@@ -135,4 +137,4 @@ def _prompt(value: Any, part: Callable[[object], str | None]) -> Any:
     return {name: of for name, of in told.items() if of not in (None, "", False)}
 
 
-_WRITTEN: Final[Mapping[str, Callable[..., Any]]] = {"limits": _limits, "validation": _validation, "prompt": _prompt}
+_WRITTEN: Final[Mapping[str, _Write]] = {"limits": _limits, "validation": _validation, "prompt": _prompt}

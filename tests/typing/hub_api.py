@@ -7,24 +7,30 @@ from typing import Any, assert_type
 
 from stagepost.hub import (
     AgentMetrics,
+    Bridge,
+    Carried,
     Context,
     DeadLetter,
     Delivery,
     Event,
+    GroupDescription,
     HandlerFailed,
     Hub,
     HubMetrics,
     LogObserver,
+    Losses,
     Message,
     MultiObserver,
     NullObserver,
     Observer,
+    Outgoing,
     OwnedTask,
     Portal,
     Priority,
     Proceed,
     Replies,
     Restart,
+    SendOn,
     StopReport,
     TaskGuard,
     Timer,
@@ -88,8 +94,23 @@ async def timed(context: Context, proceed: Proceed) -> object:
     return await proceed()
 
 
+class Stamp:
+    async def sending(self, outgoing: Outgoing, send_on: SendOn, /) -> object:
+        return await send_on({**outgoing.headers, "a": "b"})
+
+
 class Counter:
     def on_event(self, event: Event, /) -> None: ...
+
+
+async def use_two(hub: Hub, report: Delivery) -> None:
+    assert_type(hub.lost(report), Losses)
+    assert_type(hub.describe().groups, tuple[GroupDescription, ...])
+    async with Hub("other", middleware=[Stamp()], mailbox=None, timeout=None) as other:
+        bridge = Bridge(hub, other, topics=["a.>"], map={"far": "plain@other"}, both_ways=False)
+        assert_type(bridge.deliveries, tuple[Carried, ...])
+        assert_type(bridge.deliveries[0].delivery, Delivery)
+        await bridge.close()
 
 
 async def use() -> None:
@@ -105,7 +126,8 @@ async def use() -> None:
         assert_type(await hub.request("plain", Question("hi"), expect=Answer | None), Answer | None)
         hub.register("other", Worker, topics="a.>")
         hub.register("worker", Worker, topics=["a.>"], overflow="drop_oldest", supervision=Restart(max=2))
-        hub.subscribe("worker", "b")
+        hub.subscribe("worker", "b", group="workers")
+        hub.register("usual", plain, topics="a.>", group="workers", mailbox="default")
         report = await hub.publish("b", Question("hi"), timeout=1, ttl=5, priority=Priority.HIGH)
         assert_type(report, Delivery)
         assert_type(report.full, tuple[str, ...])

@@ -12,13 +12,15 @@ from .._verbs._hub_seen import AgentSeen, HubSeen
 from ._asking import Ask
 from ._words import seconds
 
-_MOST: Final = 40  # agents that somebody can look at
+_LISTENERS: Final = 20  # that somebody can look at
 
 
 def picture(ask: Ask, found: HubSeen) -> Markup:
     """The hub as an SVG."""
-    agents = [_agent(ask, each, found) for each in found.agents[:_MOST]]
-    listeners = [HubAgent(name, topics=tuple(topics), is_listener=True) for name, topics in found.listeners[:_MOST]]
+    agents = [_agent(ask, each, found) for each in found.agents]
+    listeners = [
+        HubAgent(name, topics=tuple(topics), is_listener=True) for name, topics in found.listeners[:_LISTENERS]
+    ]
     topics = {each.name: each.topics for each in (*agents, *listeners)}
     ways = [*_sent(found, topics), *_waiting(found), *_planned(found)]
     return draw_hub(found.name, [*agents, *listeners], ways, title=f"Who sends to whom on hub {found.name}")

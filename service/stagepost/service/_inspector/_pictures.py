@@ -24,7 +24,7 @@ from ._asking import Ask
 
 _NUMBERS: Final = re.compile(r"\[\d+\]")
 _ROWS: Final = 30
-_DRAWN: Final = 44  # places; of larger workflows, boxes are opened one by one
+_DRAWN: Final = 50  # places; of larger workflows, boxes are opened one by one
 _BARS: Final = 30  # of the row that stands for all others
 _OPENED: Final = 12  # items and steps that may be open at once
 _BELOW: Final = 8  # runs of one step that are drawn

@@ -81,7 +81,7 @@ async def times_of(http: httpx.AsyncClient, path: str) -> tuple[Sequence[float],
 async def weight_of(http: httpx.AsyncClient, text: str) -> int:
     """Bytes of all that a page loads."""
     found = set(re.findall(r'(?:href|src)="(/assets/[^"]+)"', text))
-    return sum([len((await http.get(each)).content) for each in found])
+    return sum([(await http.get(each)).num_bytes_downloaded for each in found])
 
 
 async def follow(app: Starlette, path: str, heard: list[float], ready: anyio.Event) -> None:

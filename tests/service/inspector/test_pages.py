@@ -10,7 +10,7 @@ from tests.service.inspector._pages import pages
 
 from stagepost.checkpoint import MemoryStore
 from stagepost.service import Key, Scope, new_key
-from stagepost.workflows import Chain, Runner, State, Wait, step
+from stagepost.workflows import END, Chain, Graph, Parallel, Runner, State, Wait, key_equals, step
 
 HOSTILE = "<script>alert(1)</script>\x00\x1b[31m\u202e&amp;\"'"
 ALL = ("", "/runs", "/runs/order-1043", "/runs/order-1042/history", "/runs/clerk-1/conversation", "/check?go=yes")
@@ -18,20 +18,47 @@ ALL = ("", "/runs", "/runs/order-1043", "/runs/order-1042/history", "/runs/clerk
 
 async def test_each_page_has_one_heading_and_loads_little() -> None:
     async with pages() as http:
-        assets = sum([len((await http.get(each)).content) for each in await _assets(http)])
         for path in ALL:
             page = await http.get(f"/inspect{path}")
             assert page.status_code == 200, path
             assert page.text.count("<h1") == 1, path
+            assets = await _weight(http, page.text)
             assert len(page.content) + assets < 60_000, (path, len(page.content), assets)
             assert "style=" not in page.text
             assert not re.search(r"<script(?! src=)", page.text)
             assert not re.search(r"\son[a-z]+=", page.text)
 
 
-async def _assets(http: httpx.AsyncClient) -> list[str]:
-    found = re.findall(r'(?:href|src)="(/assets/[^"]+)"', (await http.get("/inspect")).text)
-    return list(dict.fromkeys(found))
+async def test_pages_of_long_runs_load_little() -> None:
+    async def count(state: State) -> dict[str, object]:
+        return {"count": state.get("count", 0) + 1}
+
+    async def same(number: int) -> int:
+        return number
+
+    chain = Chain("long", [step(f"step_number_{number}", count) for number in range(120)])
+    loop = Graph("loop")
+    loop.add("count", step("count", count))
+    loop.start("count")
+    loop.edge("count", END, when=key_equals("count", 150))
+    loop.edge("count", "count")
+    workflows = [chain, loop, Chain("wide", [Parallel("each", same, over="numbers")])]
+    runner = Runner(MemoryStore(), workflows=workflows, keep="all")
+    async with pages(runner) as http:
+        for workflow in workflows:
+            run = await runner.start(workflow, {"numbers": list(range(300))}, run_id=workflow.name)
+            await run.settled()
+            for path in (f"/inspect/runs/{workflow.name}", f"/inspect/runs/{workflow.name}/history"):
+                page = await http.get(path)
+                assets = await _weight(http, page.text)
+                assert len(page.content) + assets < 60_000, (path, len(page.content), assets)
+
+
+async def _weight(http: httpx.AsyncClient, page: str) -> int:
+    """How many bytes are sent of what a page loads."""
+    found = set(re.findall(r'(?:href|src)="(/assets/[^"]+)"', page))
+    assert found
+    return sum([(await http.get(each)).num_bytes_downloaded for each in found])
 
 
 async def test_a_failed_run_says_first_why_where_and_at_which_attempt() -> None:

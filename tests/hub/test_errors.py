@@ -34,6 +34,7 @@ EXAMPLES = [
     errors.RequestCycle("b", ["a", "b", "c"]),
     errors.HandlerFailed("a", "mod.handler", ValueError("x")),
     errors.UnexpectedReply("a", int, "text"),
+    errors.StreamedReply("a", "mod.handler"),
 ]
 IDS = [type(error).__name__ for error in EXAMPLES]
 

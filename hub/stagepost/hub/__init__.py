@@ -55,8 +55,10 @@ from ._observer import Event, Level, NullObserver, Observer
 from ._observers import LogObserver, MultiObserver
 from ._owned import OwnedTask
 from ._portal import Portal
+from ._portal_stream import PortalStream
 from ._queued import Queued
 from ._replies import Replies
+from ._reply_stream import ReplyStream
 from ._report import Delivery
 from ._sending import Outgoing, SendOn, Sends
 from ._stopping import StopReport, Unfinished
@@ -93,6 +95,7 @@ from .errors import (
     RequestCycle,
     RequestError,
     RequestTimeout,
+    StreamedReply,
     UnexpectedReply,
     WrongStart,
     WrongThread,
@@ -176,6 +179,7 @@ __all__ = [
     "OwnedTask",
     "PayloadChanged",
     "Portal",
+    "PortalStream",
     "Priority",
     "Proceed",
     "Published",
@@ -183,6 +187,7 @@ __all__ = [
     "Registry",
     "Replies",
     "ReplyLate",
+    "ReplyStream",
     "RequestCycle",
     "RequestError",
     "RequestTimeout",
@@ -190,6 +195,7 @@ __all__ = [
     "SendOn",
     "Sends",
     "StopReport",
+    "StreamedReply",
     "StuckAgent",
     "SubscriptionAdded",
     "SubscriptionRemoved",

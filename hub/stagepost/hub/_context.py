@@ -5,7 +5,6 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, TypeVarTuple, Unpack, cast, overload
 
-from ._asking import AskingContext
 from ._directory import Registration
 from ._envelope import Envelope
 from ._expect import expected
@@ -16,6 +15,7 @@ from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Router, terms_of
 from ._sending import Stamped
+from ._streaming import StreamingContext
 from ._timers import Timer
 from ._topics import check_topic
 
@@ -30,7 +30,7 @@ ArgumentsT = TypeVarTuple("ArgumentsT")
 _SAME: Final = object()
 
 
-class ActingContext(AskingContext, Generic[HubT]):
+class ActingContext(StreamingContext, Generic[HubT]):
     """Gives a handler its message, and sends as its agent.
 
     Messages sent through it carry the handled message's id as their cause and the same trace. As long as the handler

@@ -277,7 +277,13 @@ class MessageStarted(MessageEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageHandled(MessageEvent):
-    """The handler returned."""
+    """The handler returned.
+
+    Attributes:
+        parts: How many parts of its reply it has streamed; None if it has streamed nothing.
+    """
+
+    parts: int | None = None
 
     log_words: ClassVar[str] = "{recipient} has handled {payload}{sender:from}{topic:on} after {age:ago}"
 

@@ -18,10 +18,10 @@ from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from ._blueprint import Blueprint, has_hooks
-from ._layers import generates, is_coroutine_function, name_of
+from ._layers import name_of
 from ._marks import check_unmarked, mark_of, marked_names
 from ._payloads import most_specific
-from ._signature import Signature, generator_handler, read_signature
+from ._signature import Signature, read_signature
 from .errors import InvalidHandler, NoHandler
 
 _FOUND_KEPT: Final = 256
@@ -38,7 +38,7 @@ class Handler:
         is_plain: Whether ``await call(payload)`` is all there is to do.
     """
 
-    __slots__ = ("call", "is_async", "is_plain", "may_generate", "name", "takes_context", "takes_message")
+    __slots__ = ("call", "is_async", "is_plain", "may_generate", "name", "streams", "takes_context", "takes_message")
 
     def __init__(self, call: Callable[..., Any], signature: Signature) -> None:
         self.call = call
@@ -47,6 +47,7 @@ class Handler:
         self.takes_message = signature.takes_message
         self.takes_context = signature.takes_context
         self.may_generate = signature.may_generate
+        self.streams = signature.streams
         self.is_plain = not (signature.may_generate or signature.takes_message or signature.takes_context)
 
 
@@ -160,8 +161,6 @@ class HandlerReader:
             )
         if callable(source):
             call = cls.__call__
-            if generates(source) and not is_coroutine_function(source):  # including what its class wraps
-                raise generator_handler(name_of(source))
             return self._single(source, call if isfunction(call) else source, method=isfunction(call))
         if isawaitable(source) or isgenerator(source) or isasyncgen(source):
             raise InvalidHandler(name_of(source), "was called already", "pass the function itself, without calling it")

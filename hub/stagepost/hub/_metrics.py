@@ -87,6 +87,7 @@ class AgentMetrics:
         cancelled: Messages whose handler was cancelled, or whose requester withdrew them.
         dead: Messages that will never be handled, including lost publications.
         refused: Sends and requests that raised and were never accepted.
+        parts: Parts of replies that its handlers have streamed.
         depth: Messages that wait in its mailbox.
         blocked: Senders that wait for room there.
         running: Messages that are being handled.
@@ -100,6 +101,7 @@ class AgentMetrics:
     cancelled: int = 0
     dead: int = 0
     refused: int = 0
+    parts: int = 0
     depth: int = 0
     blocked: int = 0
     running: int = 0
@@ -153,6 +155,7 @@ class HubMetrics:
         dead: Messages that will never be handled; `Hub.dead_letters` says why.
         refused: Sends and requests that raised and were never accepted, including publications on a hub that takes no
             more.
+        parts: Parts of replies that handlers have streamed.
         unheard: Publications and broadcasts that reached nobody.
         late_replies: Replies that came after their requester had given up.
         observer_failures: Events on which the observer failed.
@@ -172,6 +175,7 @@ class HubMetrics:
     cancelled: int = 0
     dead: int = 0
     refused: int = 0
+    parts: int = 0
     unheard: int = 0
     late_replies: int = 0
     observer_failures: int = 0

@@ -20,13 +20,14 @@ class Tally:
         failed: Messages whose handler raised.
         cancelled: Those whose handler was cancelled, or that were withdrawn.
         dead: Those that will never be handled.
+        parts: How many parts of replies were streamed.
         requesters: How many open requests each other agent has here, by its id.
     """
 
-    __slots__ = ("_handling", "_shift", "cancelled", "dead", "failed", "requesters", "spoilt", "totals")
+    __slots__ = ("_handling", "_shift", "cancelled", "dead", "failed", "parts", "requesters", "spoilt", "totals")
 
     def __init__(self) -> None:
-        self.failed = self.cancelled = self.dead = self.spoilt = 0
+        self.failed = self.cancelled = self.dead = self.spoilt = self.parts = 0
         self.totals = new_buckets()
         self._handling: dict[int, int] = {}  # most buckets stay empty
         self._shift: dict[int, int] = {}
@@ -65,6 +66,7 @@ class Tally:
         """A copy of the counts: building the public value takes some twenty times as long."""
         copy = object.__new__(Tally)  # `__init__` would only make values that are replaced here
         copy.failed, copy.cancelled, copy.dead, copy.spoilt = self.failed, self.cancelled, self.dead, self.spoilt
+        copy.parts = self.parts
         copy.totals, copy._handling, copy._shift = self.totals.copy(), self._handling.copy(), self._shift.copy()
         return copy
 
@@ -81,6 +83,7 @@ class Tally:
             cancelled=self.cancelled,
             dead=self.dead,
             refused=refused,
+            parts=self.parts,
             depth=depth,
             blocked=blocked,
             running=running,

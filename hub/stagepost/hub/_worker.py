@@ -78,6 +78,11 @@ class Worker:
         """The engine that it shares with the other workers of its hub."""
         return self._pool.engine
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the running handler was cancelled."""
+        return self._scope.cancel_called
+
     def relieve(self) -> None:
         """Let it finish the running handler, and check what to do before it starts another message."""
         self._interrupted = True

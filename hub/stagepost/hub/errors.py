@@ -28,6 +28,7 @@
         └── RequestError
             ├── RequestTimeout (TimeoutError)  no answer in time
             ├── RequestCycle                   the recipient waits for this very request
+            ├── StreamedReply (TypeError)      the handler streams its reply, and one reply was awaited
             ├── HandlerFailed                  the handler raised; `cause` is its error
             └── UnexpectedReply (TypeError)    the reply has another class than expected
 """
@@ -78,6 +79,7 @@ __all__ = [
     "RequestCycle",
     "RequestError",
     "RequestTimeout",
+    "StreamedReply",
     "UnexpectedReply",
     "WrongStart",
     "WrongThread",
@@ -242,10 +244,12 @@ class RequestTimeout(RequestError, TimeoutError):
         timeout: The seconds that the request had; a deadline inherited from the request being handled may have
             shortened them.
         stage: How far it had got: before the ``"start"``, or waiting for ``"room"`` in the mailbox, for its ``"turn"``,
-            or for the ``"handler"``.
+            or for the ``"handler"``; or for the next ``"part"`` of a stream.
     """
 
-    def __init__(self, recipient: str, timeout: float, stage: Literal["start", "room", "turn", "handler"]) -> None:
+    def __init__(
+        self, recipient: str, timeout: float, stage: Literal["start", "room", "turn", "handler", "part"]
+    ) -> None:
         self.timeout = timeout
         self.stage = stage
         reached = {
@@ -253,6 +257,7 @@ class RequestTimeout(RequestError, TimeoutError):
             "room": "its mailbox stayed full",
             "turn": "the request was still waiting in its mailbox",
             "handler": "its handler was still running",
+            "part": "its handler was still at work on the next part",
         }
         super().__init__(recipient, f"no answer from agent {recipient!r} within {timeout:.3g} s: {reached[stage]}")
 
@@ -271,6 +276,23 @@ class RequestCycle(RequestError):
         super().__init__(
             recipient,
             f"requests form a cycle ({path}): send one way, or give {recipient!r} more `concurrency=`",
+        )
+
+
+class StreamedReply(RequestError, TypeError):
+    """The handler is a generator: it streams its reply, but the requester waits for one value.
+
+    Attributes:
+        recipient: The agent that was asked.
+        handler: The handler's module and qualified name.
+    """
+
+    def __init__(self, recipient: str, handler: str) -> None:
+        self.handler = handler
+        super().__init__(
+            recipient,
+            f"agent {recipient!r} streams its reply, as {handler} is a generator: read the parts by "
+            f"`async for part in hub.stream({recipient!r}, …)`",
         )
 
 

@@ -10,6 +10,7 @@ from anyio import (
     create_task_group,
     fail_after,
     get_cancelled_exc_class,
+    sleep_forever,
     wait_all_tasks_blocked,
 )
 from anyio import Event as Flag
@@ -627,3 +628,27 @@ async def test_a_generator_that_never_ends_by_itself_ends_with_the_hub() -> None
     with pytest.raises(HubStopped):
         await collect(stream, rest)
     assert rest == list(range(1, len(rest) + 1))
+
+
+async def test_a_detached_handler_may_end_what_it_does_for_its_reader() -> None:
+    log: list[str] = []
+    ended = Flag()
+
+    async def work(text: str, context: Context) -> AsyncIterator[str]:
+        with context.while_read():
+            yield text
+            await sleep_forever()
+        log.append("the rest")
+        ended.set()
+
+    async with Hub() as hub:
+        hub.register("work", work, detach=True)
+        with fail_after(10):
+            async for part in hub.stream("work", "part", expect=str):
+                log.append(part)
+                break
+            await ended.wait()
+            await hub.send("work", "nobody reads")
+            await idle(hub)
+    assert log == ["part", "the rest", "the rest"]
+    assert hub.metrics().handled == 2

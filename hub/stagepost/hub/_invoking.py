@@ -20,7 +20,7 @@ async def invoke(engine: Engine, handler: Handler, envelope: Envelope) -> object
     async def proceed() -> object:
         nonlocal streamed
         reply = await _call(engine, handler, envelope, context)
-        if isinstance(reply, Streamed):  # the parts have gone to the reader: the middleware has nothing to change
+        if type(reply) is Streamed:  # the parts have gone to the reader: the middleware has nothing to change
             streamed, reply = reply, None
         return reply
 
@@ -32,6 +32,6 @@ async def _call(engine: Engine, handler: Handler, envelope: Envelope, context: o
     argument = envelope.message(engine.stamps) if handler.takes_message else envelope.payload
     result = handler.call(argument, context=context) if handler.takes_context else handler.call(argument)
     reply = await result if isawaitable(result) else result
-    if handler.may_generate and isinstance(reply, AsyncGenerator | Generator):
+    if handler.may_generate and issubclass(type(reply), AsyncGenerator | Generator):
         return await stream_out(engine, envelope, reply)
     return reply

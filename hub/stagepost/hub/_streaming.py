@@ -1,8 +1,11 @@
 """Requests whose replies are streams, without a handler's context and with one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from anyio import CancelScope
 
 from ._arguments import check_priority, check_text
 from ._asking import AskingContext
@@ -142,6 +145,24 @@ class StreamingContext(AskingContext):
     def wants_parts(self) -> bool:
         """Whether the requester reads the reply as a stream: for a handler that can do both, stream and reply."""
         return isinstance(self.envelope.waiter, Window)
+
+    @contextmanager
+    def while_read(self) -> Iterator[None]:
+        """A block that is cancelled as soon as nobody reads this reply as a stream; without a reader, at once.
+
+        For what a detached handler does for its reader only; others are cancelled as a whole.
+        """
+        with CancelScope() as scope:
+            window = self.envelope.waiter
+            if isinstance(window, Window):
+                window.scopes.add(scope)
+                try:
+                    yield
+                finally:
+                    window.scopes.discard(scope)
+            else:
+                scope.cancel()
+                yield
 
     @overload
     def stream(

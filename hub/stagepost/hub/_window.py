@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from anyio import CancelScope
+
 from ._wake import Unawaited, Waiter
 
 WINDOW: Final = 16
@@ -34,9 +36,10 @@ class Window(Unawaited):
         is_over: Whether the request has its reply or an error, or is given up: nothing is added any more.
         reader: What the reader waits for, as long as it does.
         writer: What the handler waits for, as long as it does.
+        scopes: What is cancelled when it is over.
     """
 
-    __slots__ = ("_new_waiter", "_resume_at", "is_over", "limit", "parts", "reader", "writer")
+    __slots__ = ("_new_waiter", "_resume_at", "is_over", "limit", "parts", "reader", "scopes", "writer")
 
     def __init__(self, limit: float, new_waiter: Callable[[], Waiter]) -> None:
         self._new_waiter = new_waiter
@@ -44,12 +47,15 @@ class Window(Unawaited):
         self.limit = limit
         self.parts: deque[object] = deque()
         self.is_over = False
+        self.scopes: set[CancelScope] = set()
         self.reader: Waiter | None = None
         self.writer: Waiter | None = None
 
     def set_result(self, result: None, /) -> None:  # noqa: ARG002 - the signature of a future
         """There is a reply or an error, or nobody wants one."""
         self.is_over = True
+        for scope in tuple(self.scopes):
+            scope.cancel()
         self.wake_reader()
         self._wake_writer()
 

@@ -5,13 +5,13 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, TypeVarTuple, Unpack, cast, overload
 
-from ._directory import Registration
 from ._envelope import Envelope
 from ._expect import expected
 from ._limits import TIMEOUT, Duration
 from ._message import Message, MessageType, Priority
 from ._owned import OwnedTask
 from ._publisher import Publisher
+from ._registration import Registration
 from ._report import Delivery
 from ._router import Router, terms_of
 from ._sending import Stamped
@@ -276,7 +276,7 @@ class ActingContext(StreamingContext, Generic[HubT]):
             HubStopped: The hub has stopped.
             WrongThread: The hub was entered in another thread or event loop.
         """
-        return self._router.agenda.spawn(self._owner("spawn"), function, arguments, name)
+        return self._router.agenda.spawn(self._owner("spawn"), self.envelope.recipient, function, arguments, name)
 
     def watch(self, agent: str) -> None:
         """Let this agent be told when another one has ended for good: it gets an `AgentEnded`, as a one-way message.

@@ -119,24 +119,50 @@ class HandlerReader:
             return self._of_object(source), blueprint
         return self._of_anything(source), None
 
+    def read_keyed(self, source: object, method: Callable[[str], Callable[..., Any]]) -> tuple[Handlers, bool]:
+        """The handlers of an agent with an instance for each key: of a class, or a function or object without hooks.
+
+        Args:
+            source: The class, function or object.
+            method: Makes what calls a method of the instance whose message it is.
+
+        Returns:
+            The handlers, and whether a class takes the key.
+
+        Raises:
+            InvalidHandler: There are none, or one cannot be used.
+        """
+        if isinstance(source, type):
+            methods, takes_key = self._methods_of_class(source, also="key")
+            return _handlers_by(method, methods), takes_key
+        handlers, blueprint = self.read(source)
+        if blueprint is not None:
+            problem = "has on_start or on_stop, and there is an instance for each key"
+            raise InvalidHandler(name_of(source), problem, "register its class")
+        return handlers, False
+
     def _of_class(self, source: type) -> tuple[Handlers, Blueprint]:
+        methods, _ = self._methods_of_class(source)
+        blueprint = Blueprint(source)
+        return _handlers_by(blueprint.method, methods), blueprint
+
+    def _methods_of_class(self, source: type, also: str | None = None) -> tuple[Methods, bool]:
+        """The marked methods of a class whose constructor needs no argument, or only `also`; whether it takes that."""
         methods = self._methods(source)
         if not methods:
             raise InvalidHandler(name_of(source), "is a class without handlers", "mark its methods with @handles")
         if isabstract(source) or getattr(source, "_is_protocol", False):
             raise InvalidHandler(name_of(source), "is an abstract class", "register one that has all of its methods")
+        parameters = _parameters_of(source)
         required = [
             parameter.name
-            for parameter in _parameters_of(source)
-            if parameter.default is Parameter.empty and parameter.kind not in _VARIADIC
+            for parameter in parameters
+            if parameter.default is Parameter.empty and parameter.kind not in _VARIADIC and parameter.name != also
         ]
         if required:
             problem = f"is a class whose constructor needs {', '.join(required)}"
             raise InvalidHandler(name_of(source), problem, "give them defaults, or register an instance")
-        blueprint = Blueprint(source)
-        return Handlers(
-            {payload: Handler(blueprint.method(name), signature) for payload, (name, signature) in methods.items()}
-        ), blueprint
+        return methods, any(parameter.name == also for parameter in parameters)
 
     def _methods(self, cls: type) -> Methods:
         methods = self._classes.get(cls)
@@ -176,6 +202,10 @@ class HandlerReader:
                 self._functions[function] = signature
         handler = Handler(call, signature)
         return Handlers(dict.fromkeys(signature.payloads, handler))
+
+
+def _handlers_by(method: Callable[[str], Callable[..., Any]], methods: Methods) -> Handlers:
+    return Handlers({payload: Handler(method(name), signature) for payload, (name, signature) in methods.items()})
 
 
 def _parameters_of(cls: type) -> list[Parameter]:

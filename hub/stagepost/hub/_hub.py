@@ -277,7 +277,7 @@ class Hub(Membership, Outbox, Asking, Streaming, Listening, Planning, Watching, 
             onion=Onion(self._middleware) if self._middleware else None,
             sending=self._sending,
             new_envelope=self._envelopes,
-            find_workload=self._directory.endpoint_of,
+            find_workload=self._directory.receiver_of,
             time_slice=self._time_slice,
             warm=Warm(self._resting),
         )

@@ -92,6 +92,7 @@ class AgentMetrics:
         blocked: Senders that wait for room there.
         running: Messages that are being handled.
         running_since: When the oldest of them started, in Unix seconds; None if there are none.
+        instances: How many instances it has, if it has one for each key; None otherwise.
         waiting: How long messages waited, from being sent to the start of their handler.
         handling: How long handlers took to return or raise.
     """
@@ -106,6 +107,7 @@ class AgentMetrics:
     blocked: int = 0
     running: int = 0
     running_since: float | None = None
+    instances: int | None = None
     waiting: Latency = field(default_factory=Latency)
     handling: Latency = field(default_factory=Latency)
 

@@ -126,7 +126,7 @@ class Router:
             else:
                 kind, handlers = type(payload), registration.handlers
                 handler = handlers.exact.get(kind) or handlers.find(recipient, kind)
-                endpoint = registration.endpoint or registration.open_endpoint(engine)
+                endpoint = registration.endpoint or registration.open_endpoint(engine, payload)
                 stamps = engine.stamps
                 stamps.count += 1
                 new_envelope, clock = engine.new_envelope, stamps.clock
@@ -284,7 +284,7 @@ class Router:
         payload_class = type(payload)
         handlers = registration.handlers
         handler = handlers.exact.get(payload_class) or handlers.find(recipient, payload_class)
-        endpoint = registration.endpoint or registration.open_endpoint(engine)
+        endpoint = registration.endpoint or registration.open_endpoint(engine, payload)
         stamps = engine.stamps
         stamps.count += 1
         # Calls of attributes that are not methods, and fields of a named tuple, cost some 100 instructions each.

@@ -71,7 +71,14 @@ class Tally:
         return copy
 
     def read(
-        self, *, refused: int, depth: int, blocked: int, running: int, running_since: float | None
+        self,
+        *,
+        refused: int,
+        depth: int,
+        blocked: int,
+        running: int,
+        running_since: float | None,
+        instances: int | None = None,
     ) -> AgentMetrics:
         """The counts as a value, with the current state."""
         ended = sum(self.totals)
@@ -88,6 +95,7 @@ class Tally:
             blocked=blocked,
             running=running,
             running_since=running_since,
+            instances=instances,
             # a message that was handled within about a millisecond spent most of its time waiting
             waiting=latency(_with(list(self.totals), self._shift)),
             handling=latency(handling),

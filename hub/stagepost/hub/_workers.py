@@ -68,6 +68,7 @@ class Workers:
         on_empty: Callable[[], None],
         *,
         tally: Tally,
+        bell: Bell,
     ) -> None:
         self.tally = tally
         self.mailbox = mailbox
@@ -79,7 +80,7 @@ class Workers:
         self.lifecycle: Lifecycle | None = None
         self.on_failure: Callable[[BaseException, Envelope | None], None] | None = None
         self.owned: set[OwnedTask] | None = None
-        self.bell = Bell(engine.new_waiter)
+        self.bell = bell
         self._agent = agent
         self.vacancies = limit
         self._is_warm = False

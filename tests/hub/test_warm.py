@@ -43,7 +43,7 @@ async def test_an_agent_that_works_keeps_its_worker() -> None:
             assert endpoint is not None
             (worker,) = endpoint.workers.staff
             await hub.request("busy", Ping())
-            assert endpoint.workers.staff == {worker}
+            assert set(endpoint.workers.staff) == {worker}
 
 
 @pytest.mark.parametrize("priority", [Priority.NORMAL, Priority.HIGH])

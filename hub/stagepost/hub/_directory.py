@@ -181,7 +181,7 @@ class Directory:
         if registration is not None and self.watches is not None:
             self.watches.end(agent)
         if registration is not None and registration.receiver is not None:
-            self._left = merged([self._left, registration.receiver.tally.totals])
+            self._left = merged([self._left, registration.receiver.tally.counts()])
         if registration is not None and self._emitter.enabled:
             self._emitter.emit(AgentUnregistered(hub=self._hub, agent=agent))
 
@@ -218,7 +218,7 @@ class Directory:
         receivers = [agent.receiver for agent in self._all() if agent.receiver is not None]
         return {
             "agents": AgentCounts({agent.id: agent.metrics() for agent in self._all()}),
-            "latency": latency(merged([self._left, *(receiver.tally.totals for receiver in receivers)])),
+            "latency": latency(merged([self._left, *(receiver.tally.counts() for receiver in receivers)])),
             "depths": MappingProxyType({receiver.id: receiver.depth for receiver in receivers if receiver.depth}),
             "blocked": sum(receiver.blocked for receiver in receivers),
             "waiting": tuple(

@@ -72,7 +72,14 @@ class Endpoint:
         self.bell = Bell(engine.new_waiter) if bell is None else bell
         self._mailbox = Mailbox(mailbox, engine.account)
         self.workers = Workers(
-            agent, concurrency, self._mailbox, engine, self._note_left, tally=self.tally, bell=self.bell
+            agent,
+            concurrency,
+            self._mailbox,
+            engine,
+            self._note_left,
+            tally=self.tally,
+            bell=self.bell,
+            owns_tally=tally is None,
         )
         self._on_left: Callable[[], None] | None = None
 

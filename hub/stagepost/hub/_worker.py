@@ -142,7 +142,7 @@ class Worker:
         clock, wrapped = engine.stamps.clock, engine.onion is not None
         guard, tally = self._guard, pool.tally
         state, scope = guard.state, guard.scope
-        totals, number, before = tally.totals, 0, None
+        totals, number, before = tally.totals or tally.wake(), 0, None
         since = now = clock()
         turn_ends = now + _TURN
         while mailbox.queue and not self._interrupted:

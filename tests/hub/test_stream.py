@@ -19,6 +19,7 @@ from tests.hub._streams import Source, break_off, count, double, relay, spell
 from stagepost.hub import (
     AgentNotFound,
     AgentStopped,
+    Bridge,
     Context,
     HandlerFailed,
     Hub,
@@ -652,3 +653,26 @@ async def test_a_detached_handler_may_end_what_it_does_for_its_reader() -> None:
             await idle(hub)
     assert log == ["part", "the rest", "the rest"]
     assert hub.metrics().handled == 2
+
+
+async def test_a_stream_goes_over_a_bridge_and_so_does_leaving_it() -> None:
+    source = Source()
+    with fail_after(10):
+        async with Hub("near") as near, Hub("far") as far:
+            far.register("count", count)
+            far.register("break", break_off)
+            far.register(source)
+            Bridge(near, far, map=["count@far", "break@far", "source@far"])
+            assert await read(near, "count", 50, expect=int) == list(range(50))
+            parts: list[int] = []
+            with pytest.raises(HandlerFailed) as caught:
+                await collect(near.stream("break", 3), parts)
+            assert parts == [0, 1, 2]
+            assert isinstance(caught.value.cause, ZeroDivisionError)
+            with pytest.raises(StreamedReply):
+                await near.request("count", 3)
+            async with near.stream("source", 1000) as stream:
+                assert await anext(stream) == 0
+            await source.closed.wait()
+            await idle(near)
+            await idle(far)

@@ -26,9 +26,11 @@ from stagepost.hub import (
     Outgoing,
     OwnedTask,
     Portal,
+    PortalStream,
     Priority,
     Proceed,
     Replies,
+    ReplyStream,
     Restart,
     SendOn,
     StopReport,
@@ -186,12 +188,24 @@ def calling(portal: Portal) -> None:
     assert_type(portal.request("plain", Question("hi"), expect=Answer | None), Answer | None)
     assert_type(portal.request("plain", Question("hi")), object)
     assert_type(portal.publish("a", Question("hi")), Delivery)
+    assert_type(portal.stream("plain", Question("hi"), expect=Answer), PortalStream[Answer])
+    assert_type(portal.stream("plain", Question("hi")), PortalStream[object])
+    assert_type(list(portal.stream("plain", Question("hi"), expect=str)), list[str])
     assert_type(portal.request_many("a", Question("hi"), expect=Answer), Replies[Answer])
     portal.send("plain", Question("hi"), timeout=5)
 
 
 def broader(message: Message[Answer]) -> Message[object]:
     return message
+
+
+async def streaming(context: Context) -> None:
+    assert_type(context.wants_parts, bool)
+    assert_type(context.stream("a", Question("hi"), expect=Answer), ReplyStream[Answer])
+    async for part in context.hub.stream("a", Question("hi"), expect=Answer | None, part_timeout=1, window=None):
+        assert_type(part, Answer | None)
+    async with context.hub.stream("a", Question("hi")) as parts:
+        assert_type(await anext(parts), object)
 
 
 async def guarded() -> None:

@@ -6,7 +6,7 @@ from anyio import Event, create_task_group, fail_after
 from tests.service.assistant._desk import DATA, GOOD, Outbox, Rules, desk, request, says, verdicts
 
 from stagepost.agents import ModelUnavailable
-from stagepost.agents.quality import Outcome
+from stagepost.agents.quality import CheckOutcome
 from stagepost.checkpoint import RunStatus, WaitKind
 from stagepost.service.assistant import AssistantResult, AssistantTexts, InvalidAssistant, StageBudgets, User
 from stagepost.service.channels import (
@@ -75,7 +75,7 @@ async def test_markdown_for_sms_fails_by_code_and_is_refined() -> None:
     (refined,) = [question for name, question in rules.asked if name == "refiner"]
     assert refined["data"] == DATA
     assert refined["original"].startswith("# Hours")
-    assert it.failures[0].final_outcome is Outcome.REFINED
+    assert it.failures[0].final_outcome is CheckOutcome.REFINED
 
 
 async def test_a_refinement_that_is_still_bad_ends_in_an_apology_that_is_sent_stored_and_logged() -> None:
@@ -89,7 +89,7 @@ async def test_a_refinement_that_is_still_bad_ends_in_an_apology_that_is_sent_st
     assert not result.validation_passed
     assert len(result.scorecards) == 2
     assert "- The form of a text message: it has bold text" in str(result.metadata.reason)
-    assert it.failures[0].final_outcome is Outcome.FAILED
+    assert it.failures[0].final_outcome is CheckOutcome.FAILED
     assert it.metrics.statistics().graceful_failure_rate == 1
 
 

@@ -11,11 +11,11 @@ from stagepost.checkpoint import ItemStatus, MemoryStore, RunStatus, SqliteStore
 from stagepost.workflows import Run, Runner
 
 from .._agent._agent import Agent
-from ._cells import Case, Cell
+from ._cells import Case, EvaluationCell
 from ._evaluation import CaseJudge, Evaluation
 from ._report import EvaluationReport
 
-OnCell: TypeAlias = Callable[[Cell, int, int], None]
+OnCell: TypeAlias = Callable[[EvaluationCell, int, int], None]
 
 
 async def evaluate(
@@ -83,7 +83,7 @@ async def evaluated(evaluation: Evaluation, runner: Runner, *, progress: OnCell 
     total = len(evaluation.agents) * len(evaluation.cases)
     done = await _done_before(evaluation, runner)
 
-    def tell(cell: Cell) -> None:
+    def tell(cell: EvaluationCell) -> None:
         nonlocal done
         done += 1
         if progress is not None:

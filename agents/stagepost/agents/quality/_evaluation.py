@@ -16,7 +16,7 @@ from stagepost.workflows import Chain, Parallel, Pattern, State, StepContext, in
 from .._agent._agent import Agent
 from ..errors import InvalidEvaluation
 from ._candidate import Candidate
-from ._cells import Case, CaseAnswer, Cell, Judgement
+from ._cells import Case, CaseAnswer, EvaluationCell, Judgement
 from ._consulting import Consulted, consult
 from ._criterion import Scorecard
 from ._judge import Judge
@@ -95,7 +95,7 @@ class Evaluation:
         self.at_once = at_once
         self.seconds = seconds
         self._cases = {case.id: case for case in self.cases}
-        self._told: Callable[[Cell], None] | None = None
+        self._told: Callable[[EvaluationCell], None] | None = None
         if not self.agents or not self.cases:
             raise InvalidEvaluation("give at least one agent and one case")
         if len(self._cases) < len(self.cases):
@@ -129,9 +129,9 @@ class Evaluation:
 
     def report(self, state: Any) -> EvaluationReport:
         """What it has come to, of the final state of its run."""
-        return EvaluationReport(name=self.name, cells=tuple(map(Cell.model_validate, state["done"])))
+        return EvaluationReport(name=self.name, cells=tuple(map(EvaluationCell.model_validate, state["done"])))
 
-    def on_cell(self, told: Callable[[Cell], None] | None) -> None:
+    def on_cell(self, told: Callable[[EvaluationCell], None] | None) -> None:
         """Have each cell told that is done in this process."""
         self._told = told
 
@@ -151,17 +151,19 @@ class Evaluation:
             done = await consult(agent, case.request, context, key="asked", seconds=self.seconds)
         except Exception as error:  # noqa: BLE001  # an agent's failure is what an evaluation is to show
             why = context.mask(describe_error(error))
-            cell = Cell(agent=item["agent"], case=case.id, error=why, seconds=context.clock() - begun)
+            cell = EvaluationCell(agent=item["agent"], case=case.id, error=why, seconds=context.clock() - begun)
         else:
             cell = await self._judged(item["agent"], case, done, context, context.clock() - begun)
         if self._told is not None:
             self._told(cell)
         return cell.model_dump(mode="json")
 
-    async def _judged(self, agent: str, case: Case, done: Consulted[Any], context: StepContext, seconds: float) -> Cell:
+    async def _judged(
+        self, agent: str, case: Case, done: Consulted[Any], context: StepContext, seconds: float
+    ) -> EvaluationCell:
         output: JsonValue = _PLAIN.dump_python(done.output, mode="json")
         answer = CaseAnswer(case=case, agent=agent, output=output)
-        return Cell(
+        return EvaluationCell(
             agent=agent,
             case=case.id,
             output=output,

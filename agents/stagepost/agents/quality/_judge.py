@@ -62,7 +62,7 @@ class Verdicts(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Validated:
+class JudgedAnswer:
     """What a judge has come to.
 
     Attributes:
@@ -98,7 +98,7 @@ class Judge:
         self.agent = agent
         self.checks: Mapping[str, CodeCheck] = {**CODE_CHECKS, **checks}
 
-    async def validate(self, scorecard: Scorecard, candidate: Candidate) -> Validated:
+    async def validate(self, scorecard: Scorecard, candidate: Candidate) -> JudgedAnswer:
         """Validate an answer, in memory.
 
         Args:
@@ -121,7 +121,7 @@ class Judge:
 
     async def validate_in(
         self, context: StepContext, scorecard: Scorecard, candidate: Candidate, *, seconds: float | None = None
-    ) -> Validated:
+    ) -> JudgedAnswer:
         """Validate an answer in a step of a workflow: the agent's answer is committed before the step goes on.
 
         Args:
@@ -145,7 +145,7 @@ class Judge:
         ask: Ask,
         clock: Callable[[], float],
         mask: Callable[[str], str],
-    ) -> Validated:
+    ) -> JudgedAnswer:
         begun, calls, reason, usage = clock(), 0, None, _UNCOUNTED
         decided, rest = self._by_code(scorecard, candidate, mask)
         if rest and self.agent is not None:
@@ -158,7 +158,7 @@ class Judge:
                 get_logger("agents").warning("judge_failed", error=mask(describe_error(error)))
         judged = scorecard.judged(decided)
         judged.evaluate()
-        return Validated(judged, ValidationResult.of(judged, review_reason=reason), calls, clock() - begun, usage)
+        return JudgedAnswer(judged, ValidationResult.of(judged, review_reason=reason), calls, clock() - begun, usage)
 
     def _by_code(
         self, scorecard: Scorecard, candidate: Candidate, mask: Callable[[str], str]

@@ -5,8 +5,8 @@ from typing import Final
 
 from stagepost.agents.quality import (
     Candidate,
+    CheckOutcome,
     Judge,
-    Outcome,
     QualityMetrics,
     Scorecard,
     criteria_for,
@@ -150,7 +150,9 @@ def _metadata(state: AssistantState) -> AssistantMetadata:
     times = {**state.spent, **({} if checked is None else checked.seconds)}
     calls = 0 if checked is None else checked.model_calls
     usage = state.usage if checked is None else state.usage + checked.usage
-    review = checked is not None and checked.outcome in (Outcome.REVIEW, Outcome.BEST) and state.problem is None
+    review = (
+        checked is not None and checked.outcome in (CheckOutcome.REVIEW, CheckOutcome.BEST) and state.problem is None
+    )
     noted = state.reason
     if noted is None and checked is not None and review:
         last = checked.answer.validation

@@ -9,9 +9,9 @@ from typing import Any, Final
 from stagepost.agents import Agent
 from stagepost.agents.quality import (
     Candidate,
+    CheckOutcome,
     Judge,
     JudgeAndRefine,
-    Outcome,
     QualityLimits,
     QualityMetrics,
     Refined,
@@ -189,4 +189,4 @@ def _needs_data(state: AssistantState) -> bool:
 
 
 def _has_failed(state: AssistantState) -> bool:
-    return state.checked is not None and state.checked.outcome is Outcome.FAILED
+    return state.checked is not None and state.checked.outcome is CheckOutcome.FAILED

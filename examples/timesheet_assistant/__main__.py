@@ -4,6 +4,7 @@ import argparse
 import logging
 import sys
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -28,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log.propagate = False
     lines = _said(EXAMPLES) if options.demo else _typed()
     name = options.conversation or uuid4().hex[:8]
-    anyio.run(_talk, Options(options.folder, pace=options.pace), lines, name)
+    with suppress(KeyboardInterrupt):
+        anyio.run(_talk, Options(options.folder, pace=options.pace), lines, name)
     return 0
 
 

@@ -24,9 +24,10 @@ from stagepost.agents.quality import (
     QualityMetrics,
     ValidationFailureLog,
     judge_agent,
+    refiner_agent,
 )
 from stagepost.checkpoint import MemoryStore
-from stagepost.workflows import Chain, Parallel, Runner, State, step
+from stagepost.workflows import END, Chain, Graph, Parallel, Runner, State, StepContext, step
 
 WORDS = {"names_total": "32", "names_period": "week"}
 BOTH = contains(WORDS)
@@ -137,6 +138,53 @@ async def test_code_decides_first_and_the_model_is_asked_about_the_rest_alone() 
     assert [criterion["id"] for criterion in asked.judged[0]["criteria"]] == ["names_total"]
     assert done.attempts[0].validation.failed_criteria_ids == ["sms_format"]
     assert done.outcome is CheckOutcome.REFINED
+
+
+async def test_no_model_is_asked_while_there_is_too_much_to_do() -> None:
+    asked, busy = Asked(), [True]
+    judge = Judge(judge_agent(judging(asked, BOTH)), only_code=lambda: busy[0])
+    _, done = await outcome(checked(judge), "32 h this week")
+    assert done.outcome is CheckOutcome.REVIEW
+    assert not asked.judged
+    busy[0] = False
+    _, done = await outcome(checked(judge), "32 h this week")
+    assert done.outcome is CheckOutcome.PASSED
+
+
+@pytest.mark.parametrize("durable", ["in memory", "on a runner"])
+async def test_in_a_loop_each_round_is_checked_anew(durable: str) -> None:
+    asked = Asked()
+    pattern = JudgeAndRefine(
+        "checked",
+        Judge(judge_agent(judging(asked, BOTH))),
+        refiner_agent(refining(asked, "32 h this week")),
+        candidate=candidate,
+        criteria=[NAMES_TOTAL, NAMES_PERIOD],
+        answer="draft",
+    )
+    work = Graph("work")
+
+    async def write(state: State, context: StepContext) -> dict[str, str]:
+        return {"draft": f"32 h, round {context.visit}"}
+
+    def is_enough(state: State) -> bool:
+        return len(asked.refined) == 3
+
+    work.add("write", write)
+    work.add("check", pattern)
+    work.edge("write", "check")
+    work.edge("check", END, when=is_enough)
+    work.edge("check", "write")
+    work.start("write")
+    if durable == "in memory":
+        state = await work.run({})
+    else:
+        async with MemoryStore() as store, Runner(store, workflows=[work]) as runner:
+            state = await (await runner.start(work, {})).result()
+    assert [question["answer"] for question in asked.judged] == [
+        text for number in (1, 2, 3) for text in (f"32 h, round {number}", "32 h this week")
+    ]
+    assert len(state["checked"].attempts) == 2
 
 
 async def test_no_model_is_asked_if_code_can_decide_about_everything() -> None:

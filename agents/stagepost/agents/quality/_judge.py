@@ -92,10 +92,19 @@ class Judge:
         agent: Who decides about what code cannot decide: an agent whose output is `Verdicts`, see `judge_agent`, or its
             name on the hub. Without one such criteria stay undecided.
         checks: Checks by the id of their criterion, beside those of `CODE_CHECKS`; they win over these.
+        only_code: Says that there is too much to do: as long as it does, the agent is not asked, and what code cannot
+            decide stays undecided. Such as ``lambda: load.open > 40``.
     """
 
-    def __init__(self, agent: Agent[Verdicts] | str | None = None, *, checks: Mapping[str, CodeCheck] = {}) -> None:
+    def __init__(
+        self,
+        agent: Agent[Verdicts] | str | None = None,
+        *,
+        checks: Mapping[str, CodeCheck] = {},
+        only_code: Callable[[], bool] | None = None,
+    ) -> None:
         self.agent = agent
+        self._only_code = only_code
         self.checks: Mapping[str, CodeCheck] = {**CODE_CHECKS, **checks}
 
     async def validate(self, scorecard: Scorecard, candidate: Candidate) -> JudgedAnswer:
@@ -148,7 +157,9 @@ class Judge:
     ) -> JudgedAnswer:
         begun, calls, reason, usage = clock(), 0, None, _UNCOUNTED
         decided, rest = self._by_code(scorecard, candidate, mask)
-        if rest and self.agent is not None:
+        if rest and self._only_code is not None and self._only_code():
+            reason = "only code has decided, since there is too much to do"
+        elif rest and self.agent is not None:
             calls = 1
             try:
                 answer, usage = await ask(question_of(candidate, rest))

@@ -45,8 +45,8 @@ async def evaluate(
 
     With a `path`, what is done is saved cell by cell, and what models have answered before that. After a crash, the
     same call goes on with what is missing; once it is done, it returns what there is, and asks nobody. An evaluation is
-    the same if its name, its agents (their prompts, tools and names of models), its cases and the names of its judges
-    are. What else has changed, such as the code of a judge, it does not see: give another `name`.
+    the same if its name, its agents (their prompts, tools and names of models), its cases and its judges are. What else
+    has changed, such as the code of a judge that is a function, it does not see: give another `name`.
 
     Args:
         agents: See `Evaluation`, like the following.

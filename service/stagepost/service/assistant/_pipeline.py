@@ -19,6 +19,7 @@ from stagepost.agents.quality import (
     ValidationFailureLog,
     criteria_for,
 )
+from stagepost.hub import describe_error, get_logger
 from stagepost.workflows import END, Graph, Retry, step
 
 from ..channels import Channels, Edition, Sender, StyleGuide
@@ -103,7 +104,7 @@ class AssistantWorkflow(Graph):
             judge,
             refiner,
             candidate=_candidate,
-            criteria=criteria or _criteria,
+            criteria=_contained(criteria or _criteria),
             answer="response",
             prepare=closing.brand,
             keeps=("formatted",),
@@ -163,6 +164,19 @@ def _candidate(state: AssistantState) -> Candidate:
         parts=tuple(state.formatted.texts),
         fields={} if subject is None else {"subject": subject},
     )
+
+
+def _contained(criteria: CriteriaFor) -> CriteriaFor:
+    """The function, whose failure does not hold up the answer: it is then judged by what is asked of any answer."""
+
+    def given(state: AssistantState) -> Iterable[ScorecardCriterion | Mapping[str, object]]:
+        try:
+            return list(criteria(state))
+        except Exception as error:  # noqa: BLE001  # it is anybody's code
+            get_logger("service").warning("criteria_failed", error=describe_error(error))
+            return criteria_for("other", channel=state.request.channel)
+
+    return given
 
 
 def _criteria(state: AssistantState) -> list[ScorecardCriterion | Mapping[str, object]]:

@@ -43,6 +43,7 @@ from stagepost.agents import (
     PendingQuestion,
     ProgressHook,
     PromptContext,
+    PromptPreview,
     ProviderTool,
     RateLimited,
     Refuse,
@@ -92,6 +93,7 @@ from stagepost.agents.quality import (
 from stagepost.agents.testing import MODEL_CHECKS, PROVIDER_CHECKS, ModelCheck
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import Hub
+from stagepost.programs import PtcLisp
 from stagepost.workflows import Chain, Pattern, Run, Runner, StepContext
 
 
@@ -274,6 +276,10 @@ assert_type(typed, Agent[WeatherReport])
 assert_type(texting, Agent[str])
 agents: Sequence[Agent[object]] = [typed, texting]
 assert_type(Agent("any", prompt="", output=str), Agent[str])
+programming = Agent("any", "", output=int, programs=PtcLisp(memory="rollback"), budget=Budget(turns=3, retry_turns=1))
+assert_type(programming, Agent[int])
+assert_type(programming.preview("go"), PromptPreview)
+Agent("any", "", programs="lisp")  # type: ignore[call-overload]  # no language
 assert_type(Agent("any", prompt="", output=list[int]), Agent[list[int]])
 assert_type(Agent("any", prompt="", output=WeatherReport | int), Agent[WeatherReport | int])
 assert_type(Agent("any", prompt="", output=Literal["a", "b"]), Agent[Literal["a", "b"]])

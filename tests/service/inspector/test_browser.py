@@ -12,6 +12,9 @@ from tests._needs import need
 need("playwright", "starlette", "uvicorn", "jinja2", "axe_playwright_python")
 
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402  # the module is skipped without it
+from order_fulfilment.order import Order  # noqa: E402
+from order_fulfilment.outside import Ledger, Outside  # noqa: E402
+from order_fulfilment.workflow import fulfilment  # noqa: E402
 from playwright.sync_api import Browser, Page, expect  # noqa: E402
 from starlette.applications import Starlette  # noqa: E402
 from tests._browser import opened_browser, served_in_thread  # noqa: E402
@@ -19,6 +22,7 @@ from tests.service.inspector import _office as office  # noqa: E402
 
 from stagepost.checkpoint import SqliteStore  # noqa: E402
 from stagepost.service import RequestLimits, create_app  # noqa: E402
+from stagepost.workflows import Runner  # noqa: E402
 
 LIMIT = 15_000  # milliseconds: only what hangs takes so long
 SHOWN = (
@@ -225,3 +229,38 @@ def test_items_are_opened_in_place(browser: Browser, tmp_path: Path) -> None:
         page.goto(f"{service.address}/inspect/runs/order-1042")
         page.locator("#graph a", has_text="check").first.click()
         expect(page.get_by_role("heading", name="What it changed")).to_be_visible()
+
+
+@asynccontextmanager
+async def shop(folder: Path) -> Any:
+    outside = Outside(Ledger(folder / "ledger.jsonl"))
+    async with (
+        SqliteStore(folder / "runs.db") as store,
+        Runner(store, workflows=[fulfilment], deps=outside, keep="all") as runner,
+    ):
+        for number, item in (("order-1", "desk"), ("order-2", "chair"), ("order-3", "desk")):
+            await (await runner.start(fulfilment, Order(item=item, quantity=3), run_id=number)).settled()
+        yield runner
+
+
+def test_orders_of_the_example_are_approved_refused_and_forked(browser: Browser, tmp_path: Path) -> None:
+    app = create_app(lambda: shop(tmp_path), limits=RequestLimits.none())
+    with served_in_thread(app) as service, page_of(browser) as page:
+        page.goto(f"{service.address}/inspect")
+        for number, choice, reason in (("order-1", "Yes", ""), ("order-3", "No", "too dear")):
+            order = page.get_by_role("article").filter(has_text=number)
+            order.get_by_label(choice, exact=True).check()
+            order.get_by_label("Reason").fill(reason)
+            order.get_by_role("button", name="Answer").click()
+            expect(page.get_by_role("article").filter(has_text=number)).to_have_count(0)
+            page.goto(f"{service.address}/inspect/runs/{number}")
+            expect(page.get_by_role("heading", level=1)).to_contain_text("completed")
+            page.goto(f"{service.address}/inspect")
+        page.goto(f"{service.address}/inspect/runs/order-3")
+        expect(page.locator("#graph")).to_contain_text("refund")
+        page.get_by_role("link", name="Fork").click()
+        page.get_by_label("From where").fill("secure")
+        page.get_by_label("let them happen again").check()
+        page.get_by_role("button", name="Fork").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("waiting")
+        assert Axe().run(page).violations_count == 0

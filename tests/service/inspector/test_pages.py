@@ -9,7 +9,7 @@ from tests.service.inspector import _office as office
 from tests.service.inspector._pages import pages
 
 from stagepost.checkpoint import MemoryStore
-from stagepost.service import Key, Scope, new_key
+from stagepost.service import Key, Scope, ServiceSettings, new_key
 from stagepost.workflows import END, Chain, Graph, Parallel, Runner, State, Wait, key_equals, step
 
 HOSTILE = "<script>alert(1)</script>\x00\x1b[31m\u202e&amp;\"'"
@@ -202,3 +202,5 @@ async def test_the_inspector_can_be_left_out() -> None:
     async with pages(inspector=False) as http:
         assert (await http.get("/inspect")).status_code == 404
         assert (await http.get("/login")).status_code == 404
+    settings = ServiceSettings.from_environment({"STAGEPOST_INSPECTOR": "0"})
+    assert settings.app_options()["inspector"] is False

@@ -13,13 +13,16 @@ SCHEMAS = */agents/_tools/_arguments.py,*/agents/_tools/_signature.py,*/agents/_
 # their order, or those with few tests would come last, which are slow: a worker would be left alone with them.
 SPREAD = -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo serve test test-fast package check format clean
+.PHONY: demo serve assistant test test-fast package check format clean
 
 demo: $(VENV)/demo-installed ## audit this environment, be killed in the middle, and go on
 	PYTHONPATH=examples $(BIN)/python -m dependency_audit $(ARGS)
 
 serve: $(VENV)/serve-installed $(if $(STAGEPOST_MODEL),$(VENV)/llm-installed) ## chat with a supervisor in the browser; make serve PORT=8001, STAGEPOST_MODEL=openai/gpt-5-mini
 	@PYTHONPATH=examples $(BIN)/python -m supervisor_service --port $(PORT) $(ARGS)
+
+assistant: $(VENV)/assistant-installed $(VENV)/serve-installed $(if $(STAGEPOST_MODEL),$(VENV)/llm-installed) ## a timesheet assistant whose answers are checked, in the browser
+	@PYTHONPATH=examples $(BIN)/python -m timesheet_assistant.web --port $(PORT) $(ARGS)
 
 test: $(VENV)/test-installed ## the tests, spread over the cores; make test ARGS='-m long' for their long forms
 	$(BIN)/python -m pytest -q $(SPREAD) $(ARGS)
@@ -46,7 +49,7 @@ format: $(VENV)/dev-installed
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) audit-report chats .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) audit-report chats timesheets .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "stagepost needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'

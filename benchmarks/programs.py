@@ -3,7 +3,8 @@
 Run ``python -m benchmarks.programs``. The first table compares a program with the same Python, median of the ratios of
 rounds that take turns. The second shows, for each attack in a process of its own, the time and the memory that it took
 from outside, as a share of its limits; 2 is what is promised. The memory is read from /proc, so this needs Linux.
-The last lines are the cost of a small program, of the import beyond pydantic, and the longest that another task waits.
+The last lines are the cost of a small program, alone and as the answer of an agent beside an answer that is a text, of
+a call in it, of the import beyond pydantic, and the longest that another task waits.
 """
 
 import argparse
@@ -18,7 +19,8 @@ from typing import Any, Final
 import anyio
 import anyio.lowlevel
 
-from stagepost.programs import Limits, run, run_sync
+from stagepost.agents import Agent, ScriptedModel, tool
+from stagepost.programs import Limits, PtcLisp, run, run_sync
 
 DEAR: Final = 50.0
 ROWS: Final[list[dict[str, Any]]] = [
@@ -117,6 +119,35 @@ def attack(program: str) -> tuple[str, float, float]:
     return kind, float(seconds), float(memory)
 
 
+@tool(idempotent=True)
+async def look(number: int) -> int:
+    """Give a number."""
+    return number
+
+
+def answered(answer: str, *, rounds: int, programs: PtcLisp | None = None) -> float:
+    """Processor time of a run of an agent whose model answers so, in milliseconds."""
+    agent = Agent("counter", "Count.", model=ScriptedModel([answer]), tools=[look], programs=programs)
+    found: list[float] = []
+
+    async def runs() -> None:
+        for _ in range(rounds):
+            start = time.process_time()
+            await agent.run("go")
+            found.append(time.process_time() - start)
+
+    anyio.run(runs)
+    return median(found) * 1000
+
+
+def turns(rounds: int) -> tuple[float, float]:
+    """What a program costs an agent beside an answer that is a text, and each call of a tool in it, in milliseconds."""
+    text = answered("6", rounds=rounds)
+    program = answered("(return (reduce + (map inc [0 1 2])))", rounds=rounds, programs=PtcLisp())
+    calls = "(return (sum (map (fn [n] (tool/look {:number n})) (range 20))))"
+    return program - text, (answered(calls, rounds=rounds, programs=PtcLisp()) - program) / 20
+
+
 async def longest_wait() -> float:
     """The longest that another task waits while a program works, in milliseconds."""
     longest = 0.0
@@ -150,6 +181,8 @@ def main() -> None:
     small = median(timed(lambda: run_sync("(reduce + (map inc [1 2 3]))")) for _ in range(200)) * 1000
     imports = [float(_python(_IMPORT)) for _ in range(rounds)]
     print(f"\na small program: {small:.2f} ms (wanted: ≤ 1)")
+    beside, each = turns(40 * rounds)
+    print(f"a program of an agent beside its model: {beside:.2f} ms (wanted: ≤ 1), each call in it {each:.2f} ms")
     print(f"import beyond pydantic: {median(imports):.1f} ms (wanted: ≤ 30)")
     print(f"longest wait of another task: {anyio.run(longest_wait):.1f} ms (wanted: ≤ 50)")
 

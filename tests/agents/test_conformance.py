@@ -12,6 +12,7 @@ from own_model import ChatModel
 
 from stagepost.agents import (
     AssistantMessage,
+    Cached,
     Fallback,
     FunctionModel,
     LiteLLM,
@@ -38,6 +39,7 @@ from stagepost.agents.testing import (
     ServerEntry,
     Status,
 )
+from stagepost.workflows import new_run_id
 
 needs_litellm = pytest.mark.skipif(find_spec("litellm") is None, reason="needs litellm: pip install 'stagepost[llm]'")
 
@@ -94,12 +96,17 @@ def limited(model: Model) -> Model:
     return RateLimited(model, per_minute=1000)
 
 
+def cached(model: Model) -> Model:
+    return Cached(model, tenant=lambda _: new_run_id())  # or the same question would cost nothing the second time
+
+
 DOUBLES: dict[str, Opened] = {
     "scripted": scripted,
     "function": function,
     "replayed": replayed,
     "fallback": wrapped(fallback, scripted),
     "limited": wrapped(limited, scripted),
+    "cached": wrapped(cached, scripted),
 }
 
 

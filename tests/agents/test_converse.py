@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -19,6 +20,7 @@ from stagepost.agents import (
     InvalidRequest,
     NotAnAgent,
     ScriptedModel,
+    TaskNotFinished,
     Tasks,
     UserMessage,
     call,
@@ -205,6 +207,25 @@ async def test_an_end_waits_for_what_is_being_said() -> None:
         assert said_in(other.messages) == ["a"]
         with pytest.raises(ConversationOver):
             await talk.send("b")
+
+
+async def test_a_message_that_does_not_wait_is_refused_while_another_is_answered_and_joins_with_its_key() -> None:
+    door = Door()
+    agent = Agent("slow", prompt="", model=Held(["one", "two"], {0: door}))
+    async with running(MemoryStore(), agent) as runner, converse(runner, "slow", id="c", waits=False) as talk:
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(talk.send, "a", key="k"))
+            await door.entered.wait()
+            other = converse(runner, "slow", id="c", waits=False)
+            for key in (None, "another"):
+                with pytest.raises(TaskNotFinished):
+                    await other.send("b", key=key)
+            with pytest.raises(RunConflict):
+                await other.send("b", key="k")
+            async with other.stream("a", key="k") as stream:
+                assert stream.task_id == "c-0"
+            door.open.set()
+        assert (await other.send("b")).output == "two"
 
 
 async def test_a_message_with_a_key_is_said_once() -> None:

@@ -5,8 +5,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from stagepost import agents, checkpoint, hub, programs, service, testing, workflows
+from stagepost.service import assistant, channels, supervisor
 from stagepost.service import errors as service_errors
-from stagepost.service import supervisor
 
 TEXT = (Path(__file__).parents[2] / "docs" / "glossary.md").read_text()
 WORDS = [word for word in re.findall(r"^\| ([^|]+) \|", TEXT, re.MULTILINE) if word != "word"]
@@ -23,7 +23,7 @@ def test_each_word_stands_there_once_and_in_order() -> None:
 
 def test_a_public_name_means_one_thing_in_all_layers() -> None:
     meanings = defaultdict(set)
-    for layer in (hub, checkpoint, workflows, programs, agents, testing, service, supervisor):
+    for layer in (hub, checkpoint, workflows, programs, agents, testing, service, supervisor, channels, assistant):
         for name in layer.__all__:
             meanings[name].add(id(getattr(layer, name)))
     assert {name for name, meant in meanings.items() if len(meant) > 1} <= TWICE

@@ -85,6 +85,8 @@ async def _deed(world: World, deed: Deed) -> None:
             await world.dismiss(deed.agent, drain=deed.kind == "dismiss")
         case "drain":
             await world.drain(deed.timeout)
+        case "far_drain":
+            await world.far.hub.drain(deed.timeout)
         case "watch":
             await world.watch(deed.agent)
         case "later" | "every":
@@ -99,6 +101,8 @@ def _deed_at_once(world: World, deed: Deed) -> None:
             world.enrol(deed.agent)
         case "subscribe":
             world.hub.subscribe(deed.agent, "jobs.b")
+        case "join":
+            world.hub.subscribe(deed.agent, "jobs.b", group="g")
         case "unsubscribe":
             world.hub.unsubscribe(deed.agent, "jobs.b")
         case "stop_timers":
@@ -140,4 +144,6 @@ def begin(world: World) -> None:
     for agent in AGENTS:
         world.enrol(agent)
     world.hub.register("bystander", echo)
+    if world.program.bridged:
+        world.far.join()
     world.clients.start_soon(_watch, world, name="program bystander")

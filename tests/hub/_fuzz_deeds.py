@@ -205,6 +205,10 @@ async def _subscribe(here: Here) -> None:
     here.hub.subscribe(here.task.target, "jobs.a")
 
 
+async def _join(here: Here) -> None:
+    here.hub.subscribe(here.task.target, "jobs.a", group="g")
+
+
 async def _thread(here: Here) -> None:
     here.world.call_from_thread(here.task.target)
 
@@ -296,6 +300,7 @@ DEEDS: Final[dict[str, Deed]] = {
     "enrol": _enrol,
     "watch": _watch,
     "subscribe": _subscribe,
+    "join": _join,
     "listen": _listen,
     "thread": _thread,
     "later": _later,

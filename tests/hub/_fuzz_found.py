@@ -99,4 +99,52 @@ FOUND: dict[str, Program] = {
         plan=(Call(), Call(by_thread=True)),
         ending="error",
     ),
+    "a group of small mailboxes is full": Program(
+        crew=(
+            Kind(mailbox=1, group="g"),
+            Kind(mailbox=1, group="g"),
+            Kind(mailbox=1, group="h", overflow="drop_oldest"),
+        ),
+        plan=(*(Call("publish", task=Task("wait"), timeout=0.05),) * 6, Call("request_many"), Deed(timeout=0.1)),
+    ),
+    "a member of a full group leaves": Program(
+        crew=(Kind(mailbox=1, group="g"), Kind(mailbox=1, group="g"), Kind()),
+        plan=(*(Call("publish", task=Task("wait"), timeout=None),) * 6, Deed("abandon"), Deed("dismiss", "b")),
+    ),
+    "a listener shares with agents": Program(
+        crew=(Kind(group="g"), Kind(group="g"), Kind()),
+        plan=(Listen(group="g"), Deed("join", "c"), Call("publish"), Call("publish", target="b"), Deed(timeout=0.02)),
+    ),
+    "a bridge carries": Program(
+        plan=(Call("publish"), Call(target="d"), Call("request", target="d"), Deed(timeout=0.02)), bridged=True
+    ),
+    "requests cross a bridge twice": Program(
+        plan=(Call("request", target="d", task=Task("ask", next=Task("ask", target="d"))), Deed(timeout=0.02)),
+        bridged=True,
+    ),
+    "a request goes in a circle over a bridge": Program(
+        plan=(Call("request", task=Task("ask", target="d", timeout=None, next=Task("ask"))), Deed(timeout=0.02)),
+        bridged=True,
+    ),
+    "the other hub drains while requests wait there": Program(
+        plan=(
+            *(Call("request", target="d", task=Task("wait"), timeout=None),) * 3,
+            Call("publish"),
+            Deed("far_drain", timeout=0.02),
+            Call(target="d"),
+        ),
+        bridged=True,
+    ),
+    "a requester over a bridge gives up": Program(
+        plan=(Call("request", target="d", task=Task("wait"), give_up=3), Deed(timeout=0.02)), bridged=True
+    ),
+    "a hub with a bridge ends at once": Program(
+        plan=(Call("request", target="d", task=Task("wait"), timeout=None), Call("publish"), Call(target="d")),
+        bridged=True,
+        ending="error",
+    ),
+    "a layer refuses": Program(
+        plan=(Call(task=Task("yield")), Call("publish", task=Task("ask", target="b", next=Task("yield")))),
+        sending="refuse",
+    ),
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tests.hub._agents import Recorder
 from tests.hub._fuzz_deeds import CANCELS_OWN, Job
-from tests.hub._fuzz_program import AGENTS
+from tests.hub._fuzz_program import AGENTS, GROUPS
 
 from stagepost.hub import (
     Hub,
@@ -92,10 +92,13 @@ def _is_in_the_account(record: "Record", accepted: Counter[str], dead: Counter[s
     if record.delivery is not None:
         delivery = record.delivery
         lost = (*delivery.full, *delivery.not_handled, *delivery.stopped)
-        everyone = (*delivery.delivered, *lost)
+        everyone = [name for name in (*delivery.delivered, *lost) if name not in GROUPS]
         assert len(set(everyone)) == len(everyone)
         assert set(delivery.delivered) <= set(accepted)
-        assert set(lost) <= set(dead)
+        assert set(lost) - set(GROUPS) <= set(dead)
+        assert len(lost) <= dead.total()
+    elif record.outcome == "refused by a layer":
+        assert not accepted
     elif record.verb == "send" and record.outcome == "done":
         assert accepted[record.target] >= 1
     elif record.verb == "send" and record.outcome in REFUSALS:
@@ -103,6 +106,24 @@ def _is_in_the_account(record: "Record", accepted: Counter[str], dead: Counter[s
         assert not accepted or (record.by_thread and record.outcome == "HubStopped")
     elif record.verb == "request" and record.outcome in ("done", "HandlerFailed"):
         assert accepted[record.target] >= 1
+
+
+def one_of_each_group(world: "World") -> None:
+    """Of the agents in a group at most one gets a publication."""
+    if not world.program.keeps_groups:
+        return
+    for record in world.records.values():
+        if record.verb == "publish" and record.delivery is not None:
+            group = world.program.crowded(record.delivery.delivered)
+            assert group is None, f"of the group {group} more than one got {record}"
+
+
+def the_far_hub_keeps_its_promises(world: "World") -> None:
+    """Its account adds up, and it hears each publication at most once."""
+    if world.program.bridged:
+        accounted_for(world.far.hub, world.far.recorder)
+        heard = world.far.heard
+        assert len(set(heard)) == len(heard), f"some of {heard} have come twice"
 
 
 def in_order(world: "World") -> None:
@@ -182,6 +203,8 @@ LAWS: Final[tuple[Callable[["World"], None], ...]] = (
     nothing_surprising,
     account_of_the_program,
     each_call_is_in_the_account,
+    one_of_each_group,
+    the_far_hub_keeps_its_promises,
     in_order,
     cancelled_for_a_reason,
     listeners_got_all,

@@ -26,7 +26,9 @@ class Reader:
         """Listen as planned."""
         plan = self.plan
         try:
-            async with world.hub.listen(plan.topic, limit=plan.limit, overflow=plan.overflow) as stream:
+            async with world.hub.listen(
+                plan.topic, limit=plan.limit, overflow=plan.overflow, group=plan.group
+            ) as stream:
                 self.id = stream.id
                 self.is_open = True
                 await self._poll(stream)

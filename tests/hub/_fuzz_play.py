@@ -6,7 +6,7 @@ import traceback
 import warnings
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from anyio import (
     CancelScope,
@@ -20,6 +20,7 @@ from anyio import (
 from tests.hub import _fuzz_laws as laws
 from tests.hub._fuzz_clients import begin, do
 from tests.hub._fuzz_deeds import LINGER, STUBBORN, Job, is_own
+from tests.hub._fuzz_far import GRACE
 from tests.hub._fuzz_logs import logs_to_nowhere
 from tests.hub._fuzz_program import AGENTS, LEAKS, Call, Program, Task
 from tests.hub._fuzz_time import collect_loop_errors, run
@@ -126,7 +127,7 @@ async def _own(world: World) -> None:
     error: BaseException | None = None
     with CancelScope() as owner:
         try:
-            async with world.hub:
+            async with world.far.open() if program.bridged else nullcontext(), world.hub:
                 try:
                     await _body(world, owner)
                 finally:
@@ -141,6 +142,7 @@ async def _own(world: World) -> None:
     if error is not None and not _may_end_by(world, error):
         world.surprise("the hub has ended by", error)
     allowed = PROMPT + _resistance(program) + (program.grace if program.ending in ("roll call", "at once") else 0)
+    allowed += GRACE if program.bridged else 0
     took = current_time() - leaving_since[0]
     if took > allowed:
         world.surprise(f"leaving took {took:.3f} s, {allowed:.3f} s are allowed")

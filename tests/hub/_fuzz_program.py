@@ -5,14 +5,19 @@ failure that is known.
 """
 
 import os
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from hypothesis import strategies as st
 
 from stagepost.hub import Overflow, Priority, Restart, Supervision
 
 AGENTS = ("a", "b", "c")
+FAR = "d"
+"""An agent of another hub, if there is a bridge to it; otherwise nobody."""
+GROUPS: Final[tuple["Group", ...]] = ("g", "h")
 WITHOUT = frozenset(filter(None, os.environ.get("FUZZ_WITHOUT", "").split(",")))
 
 ENDS = ("return", "return", "return", "yield", "sleep", "wait")
@@ -32,7 +37,7 @@ CALLS = (
     "forward_same",
     "forward_twice",
 )
-RULES = ("dismiss", "watch", "abandon", "drain", "enrol", "subscribe", "listen", "thread")
+RULES = ("dismiss", "watch", "abandon", "drain", "enrol", "subscribe", "join", "listen", "thread")
 PLANS = ("later", "every", "spawn", "spawn_raise", "spawn_dismiss", "spawn_drain")
 HOWS = (*ENDS, *RAISES, *RESISTS, *CANCELS, *LEAKS, *CALLS, *CALLS, *RULES, *PLANS)
 FORMS = ("function", "function", "plain", "message", "sync", "object", "class", "class", "hooks", "hooks", "factory")
@@ -42,6 +47,8 @@ VERBS: tuple["Verb", ...] = ("send", "request", "publish", "broadcast", "request
 
 Verb: TypeAlias = Literal["send", "request", "publish", "broadcast", "request_many"]
 Where: TypeAlias = Literal["inline", "child", "stray"]
+Group: TypeAlias = Literal["g", "h"] | None
+Sending: TypeAlias = Literal["no", "stamp", "refuse"]
 
 
 class Brief:
@@ -80,6 +87,7 @@ class Kind(Brief):
     supervision: Supervision = "resume"
     on_start: str = "ok"
     on_stop: str = "ok"
+    group: Group = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,6 +109,11 @@ class Call(Brief):
     natively: bool = False
     by_thread: bool = False
 
+    @property
+    def topic(self) -> str:
+        """What it publishes to."""
+        return "jobs.a" if self.target == "a" else "jobs.b"
+
 
 @dataclass(frozen=True, repr=False)
 class Deed(Brief):
@@ -121,6 +134,7 @@ class Listen(Brief):
     overflow: Literal["reject", "drop_oldest"] = "reject"
     polls: tuple[float, ...] = ()
     stays: bool = True
+    group: Group = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,6 +148,19 @@ class Program(Brief):
     resting: int | None = None
     checked: bool = False
     middleware: bool = False
+    sending: Sending = "no"
+    bridged: bool = False
+
+    @property
+    def keeps_groups(self) -> bool:
+        """Whether agents subscribe as their kind says and in no other way."""
+        deeds = {step.kind for step in self.plan if isinstance(step, Deed)}
+        return {"subscribe", "join"}.isdisjoint(deeds | self.words)
+
+    def crowded(self, agents: Iterable[str]) -> str | None:
+        """A group of which more than one agent is among these."""
+        groups = Counter(self.kind_of(agent).group for agent in agents if agent in AGENTS)
+        return next((group for group in GROUPS if groups[group] > 1), None)
 
     @property
     def words(self) -> frozenset[str]:
@@ -160,13 +187,15 @@ def _some(*words: Any) -> st.SearchStrategy[Any]:
 
 
 _agents = st.sampled_from(AGENTS)
+_targets = st.sampled_from((*AGENTS, *AGENTS, FAR))
+_groups: st.SearchStrategy[Group] = st.sampled_from([None, None, "g", "g", "h"] if "group" not in WITHOUT else [None])
 
 
 def _tasks(next_: st.SearchStrategy[Task | None], *hows: str) -> st.SearchStrategy[Task]:
     return st.builds(
         Task,
         how=_some(*hows),
-        target=_agents,
+        target=_targets,
         where=_some("inline", "inline", "child", "stray"),
         timeout=st.sampled_from([0.02, 0.0, 0.3, None]),
         next=next_,
@@ -189,11 +218,12 @@ _kinds = st.builds(
     supervision=_some(*_SUPERVISIONS),
     on_start=_some(*HOOKS),
     on_stop=_some(*HOOKS),
+    group=_groups,
 )
 _calls = st.builds(
     Call,
     verb=_some("send", "send", "request", "request", "publish", "broadcast", "request_many"),
-    target=_agents,
+    target=_targets,
     task=_tree,
     sender=st.sampled_from(["x", "x", "y", None]),
     timeout=st.sampled_from([1.0, 0.0, 0.004, 0.05, None]),
@@ -209,7 +239,7 @@ _deeds = st.builds(
     kind=_some(
         *("pause", "pause", "turn", "dismiss", "abandon", "enrol", "enrol", "subscribe", "unsubscribe"),
         *("cancel", "cancel", "thread", "idle", "later", "every", "stop_timers", "describe"),
-        *("watch", "watch"),
+        *("watch", "watch", "join", "far_drain"),
     ),
     agent=_agents,
     timeout=st.sampled_from([0.0, 0.003, 0.02, 0.1]),
@@ -223,6 +253,7 @@ _listens = st.builds(
     overflow=_some("reject", "drop_oldest"),
     polls=st.lists(st.sampled_from([0.0, 0.002, 0.01]), max_size=0 if "polls" in WITHOUT else 3).map(tuple),
     stays=st.booleans(),
+    group=_groups,
 )
 
 
@@ -241,4 +272,6 @@ def programs(size: int = 25) -> st.SearchStrategy[Program]:
         resting=st.sampled_from([None, 1, 2]),
         checked=st.booleans(),
         middleware=st.booleans(),
+        sending=_some("no", "no", "stamp", "refuse"),
+        bridged=st.booleans() if "bridge" not in WITHOUT else st.just(value=False),
     )

@@ -12,10 +12,13 @@ from anyio import CancelScope, get_cancelled_exc_class
 from anyio.abc import TaskGroup
 from tests.hub._agents import Recorder
 from tests.hub._fuzz_deeds import Job, is_own
+from tests.hub._fuzz_far import Far
 from tests.hub._fuzz_handlers import implementation
 from tests.hub._fuzz_listening import Reader
 from tests.hub._fuzz_program import Call, Program, Task
+from tests.hub._fuzz_sending import SENDING
 from tests.hub._fuzz_threads import call_by_portal, problem_of_a_foreign_call
+from tests.hub._hostile_errors import Odd
 
 from stagepost.hub import (
     AgentNotFound,
@@ -32,6 +35,7 @@ from stagepost.hub import (
     Proceed,
     Replies,
     Restart,
+    Sends,
     Timer,
 )
 
@@ -68,6 +72,7 @@ class World:
     clients: TaskGroup
     recorder: Recorder = field(default_factory=Recorder)
     hub: Hub = field(init=False)
+    far: Far = field(init=False)
     released: anyio.Event = field(default_factory=anyio.Event)
     surprises: list[str] = field(default_factory=list)
     records: dict[int, Record] = field(default_factory=dict)
@@ -89,14 +94,15 @@ class World:
 
     def __post_init__(self) -> None:
         program = self.program
-        middleware: list[Middleware[Context]] = [_pass] if program.middleware else []
+        middleware: list[Middleware[Context] | Sends] = [_pass] if program.middleware else []
+        self.far = Far(self)
         self.hub = Hub(
             observer=self.recorder,
             grace=program.grace,
             resting=program.resting,
             dead_letters=0,
             check_payloads=program.checked,
-            middleware=middleware,
+            middleware=[*middleware, *SENDING[program.sending]],
         )
 
     def tick(self) -> int:
@@ -141,6 +147,7 @@ class World:
                 agent,
                 implementation(self, agent, generation, kind),
                 topics=["jobs.*"],
+                group=kind.group,
                 mailbox=kind.mailbox,
                 concurrency=kind.concurrency,
                 detach=kind.detach,
@@ -231,6 +238,10 @@ class World:
         self.open_calls += 1
         try:
             await self._call(via, call, record)
+        except Odd as error:
+            record.outcome = "refused by a layer"
+            if self.program.sending != "refuse" or call.task.how != "yield":
+                self.surprise(f"{call.verb} raised what no layer has raised", error)
         except HubError as error:
             record.outcome = type(error).__name__
             if isinstance(error, HandlerFailed) and not is_own(error.cause, self.program.words):
@@ -265,19 +276,21 @@ class World:
                     self.surprise(f"a request got the reply of another: {reply!r}")
             case "publish":
                 record.delivery = await via.publish(
-                    _topic_of(call), job, timeout=timeout, ttl=call.ttl, priority=priority, **names
+                    call.topic, job, timeout=timeout, ttl=call.ttl, priority=priority, **names
                 )
             case "broadcast":
                 record.delivery = await via.broadcast(job, timeout=timeout, ttl=call.ttl, priority=priority, **names)
             case "request_many":
                 options = {"enough": call.enough, "timeout": timeout, "priority": priority, **names}
-                self._check_replies(await via.request_many(_topic_of(call), job, **options), call, record)
+                self._check_replies(await via.request_many(call.topic, job, **options), call, record)
 
     def _check_replies(self, replies: Replies[object], call: Call, record: Record) -> None:
         """Each agent is named once, with a reply or with an error that somebody raised."""
         everyone = [*replies.received, *replies.failures, *replies.unanswered]
         if len(set(everyone)) < len(everyone) or record.sender in everyone:
             self.surprise(f"of many agents some were named twice, or the sender was: {replies}")
+        if self.program.keeps_groups and (crowd := self.program.crowded(everyone)):
+            self.surprise(f"of the group {crowd} more than one was asked: {replies}")
         for error in replies.failures.values():
             if isinstance(error, HandlerFailed) and not is_own(error.cause, self.program.words):
                 self.surprise("a requester of many saw an error that no handler raised", error.cause)
@@ -298,7 +311,7 @@ class World:
             "timeout": call.timeout,
             "priority": call.priority,
         }
-        topic = _topic_of(call)
+        topic = call.topic
         match call.verb:
             case "send":
                 await call_by_portal(hub, lambda portal: portal.send(call.target, job, ttl=call.ttl, **names))
@@ -327,10 +340,6 @@ class World:
     def may_stop(self) -> bool:
         """Whether the hub may have ended."""
         return self.stopping or "escalate" in self.program.words
-
-
-def _topic_of(call: Call) -> str:
-    return "jobs.a" if call.target == "a" else "jobs.b"
 
 
 def _text(error: BaseException) -> str:

@@ -1,13 +1,14 @@
-"""A million messages among a thousand agents. Run on demand: ``pytest -m soak``."""
+"""A million messages, among a thousand agents, and through groups and a bridge. Run on demand: ``pytest -m soak``."""
 
 import gc
 import tracemalloc
+from collections import Counter
 
 import pytest
 from anyio import create_task_group, fail_after
 from tests.hub._agents import Ping, Pong
 
-from stagepost.hub import Context, Hub
+from stagepost.hub import Bridge, Context, Hub
 from stagepost.hub.testing import idle
 
 AGENTS = 1_000
@@ -45,4 +46,64 @@ async def test_p1_p4_a_million_messages_are_all_handled_and_leave_nothing_behind
             metrics = hub.metrics()
     assert metrics.handled == metrics.accepted == metrics.sent == AGENTS * ROUNDS * 100
     assert metrics.in_flight == metrics.dead == 0
+    assert sizes[-1] < sizes[1] * 1.2
+
+
+MEMBERS = 50
+PUBLISHED = 30_000
+ASKED = 10_000
+
+
+async def quiet(*hubs: Hub) -> None:
+    while any(hub.metrics().in_flight for hub in hubs):
+        for hub in hubs:
+            await idle(hub)
+
+
+async def feed(hub: Hub, other: Hub) -> None:
+    for number in range(PUBLISHED):
+        assert (await hub.publish(f"jobs.{number % 2000}", Ping(number))).complete
+        if number % 100 == 0:
+            await quiet(hub, other)
+
+
+async def ask(hub: Hub) -> None:
+    for number in range(ASKED):
+        assert await hub.request("echo", Ping(number)) == Pong(number)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_p1_p4_a_million_messages_through_groups_and_a_bridge_leave_nothing_behind(anyio_backend: str) -> None:
+    shares = {"a": Counter[str](), "b": Counter[str]()}
+
+    async def work(ping: Ping, context: Context) -> Pong:
+        shares[context.hub.name][context.agent] += 1
+        return Pong(ping.number)
+
+    sizes: list[int] = []
+    with fail_after(900):
+        async with Hub("a") as a, Hub("b") as b:
+            for hub in (a, b):
+                for number in range(MEMBERS):
+                    hub.register(f"worker-{number}", work, topics="jobs.>", group="workers")
+            b.register("echo", work)
+            Bridge(a, b, topics="jobs.>", map=["echo@b"], mailbox=None)
+            tracemalloc.start()
+            for _ in range(ROUNDS):
+                async with create_task_group() as tasks:
+                    tasks.start_soon(feed, a, b)
+                    tasks.start_soon(ask, a)
+                await quiet(a, b)
+                gc.collect()
+                sizes.append(tracemalloc.get_traced_memory()[0])
+            tracemalloc.stop()
+            metrics = [a.metrics(), b.metrics()]
+    published, asked = PUBLISHED * ROUNDS, ASKED * ROUNDS
+    assert [each.dead + each.failed + each.in_flight for each in metrics] == [0, 0]
+    assert [each.handled for each in metrics] == [2 * published + 2 * asked, published + asked]
+    for share in shares.values():
+        counts = [count for agent, count in share.items() if agent != "echo"]
+        assert sum(counts) == published
+        assert min(counts) > published / MEMBERS / 2
     assert sizes[-1] < sizes[1] * 1.2

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from types import ModuleType
 
 import pytest
 
 from stagepost import programs, service
-from stagepost.service import errors, supervisor
+from stagepost.service import channels, errors, supervisor
+from stagepost.workflows import ExtraMissing
 
 LIGHT = """
 import sys
@@ -16,7 +18,7 @@ print([name for name in ("httpx2", "jinja2", "limits", "starlette", "uvicorn") i
 """
 
 
-@pytest.mark.parametrize("package", [service, supervisor, programs], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("package", [service, supervisor, channels, programs], ids=lambda each: each.__name__)
 def test_public_names_are_sorted_and_documented(package: ModuleType) -> None:
     assert sorted(package.__all__) == list(package.__all__)
     classes = [getattr(package, name) for name in package.__all__ if isinstance(getattr(package, name), type)]
@@ -26,6 +28,24 @@ def test_public_names_are_sorted_and_documented(package: ModuleType) -> None:
 def test_each_error_of_the_service_stands_in_the_tree() -> None:
     ours = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.ServiceError)]
     assert [each.__name__ for each in ours if each.__name__ not in str(errors.__doc__)] == []
+
+
+def test_each_error_of_channels_stands_in_the_tree() -> None:
+    ours = [getattr(channels, name) for name in channels.__all__]
+    found = [each for each in ours if isinstance(each, type) and issubclass(each, Exception)]
+    tree = str(import_module(channels.ChannelError.__module__).__doc__)
+    assert [each.__name__ for each in found if each.__name__ not in tree] == []
+
+
+def test_channels_load_what_is_asked_for_and_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(channels.__all__) <= set(dir(channels))
+    with pytest.raises(AttributeError, match="has no attribute 'Fax'"):
+        channels.Fax  # noqa: B018  # it is asked for
+    monkeypatch.delitem(sys.modules, "stagepost.service.channels._yaml")
+    monkeypatch.delitem(sys.modules, "stagepost.service.channels._live_file")
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(ExtraMissing, match="assistant"):
+        channels.LiveFile  # noqa: B018  # it is asked for
 
 
 def test_importing_the_service_loads_nothing_of_the_web() -> None:

@@ -26,8 +26,10 @@ from stagepost.hub import (
     Replies,
     Restart,
     StopReport,
+    StuckAgent,
     TaskGuard,
     Timer,
+    Traffic,
     bind_log_fields,
     get_logger,
     handles,
@@ -99,6 +101,11 @@ async def use() -> None:
         hub.register("envelope", envelope)
         hub.register(Clerk())
         assert_type(await hub.request("plain", Question("hi"), expect=Answer, timeout=5), Answer)
+        assert_type(hub.stuck(longer_than=timedelta(minutes=1)), tuple[StuckAgent, ...])
+        assert_type(hub.traffic(), tuple[Traffic, ...])
+        for letter in hub.dead_letters:
+            await hub.resend(letter, by="ada", timeout=None)
+            await hub.resend(letter.message.id)
         assert_type(await hub.request("plain", Question("hi"), expect=list[str], timeout=None), list[str])
         assert_type(await hub.request("plain", Question("hi")), object)
         assert_type(await hub.request("plain", Question("hi"), expect=Answer | int), Answer | int)

@@ -10,6 +10,7 @@ from ._agent._agents import Agents
 from ._agent._chain import AgentChain, ChainResult
 from ._agent._chain_stream import ChainStream
 from ._agent._llm_tool import LLMTool
+from ._agent._previewing import PromptPreview
 from ._context._compactions import ClearResults, KeepLast, Summarize
 from ._context._policy import ContextPolicy
 from ._context._window import Compaction, Cut, SummaryBy, Window
@@ -38,6 +39,7 @@ from ._mcp import (
 from ._memory._entry import MemoryEntry
 from ._memory._memories import Memories
 from ._memory._memory import Memory, MemoryAction
+from ._models._cached import Cached
 from ._models._fallback import Fallback
 from ._models._filled_prompt import FilledPrompt, PromptSource
 from ._models._function import FunctionModel, ModelFunction
@@ -145,8 +147,10 @@ from .errors import (
     InvalidAgent,
     InvalidAgentData,
     InvalidCompaction,
+    InvalidCriteria,
     InvalidCursor,
     InvalidDecision,
+    InvalidEvaluation,
     InvalidHook,
     InvalidModel,
     InvalidPart,
@@ -156,6 +160,7 @@ from .errors import (
     InvalidSettings,
     InvalidTool,
     InvalidWebhook,
+    JournalMismatch,
     McpCallFailed,
     McpCallLost,
     McpError,
@@ -222,6 +227,7 @@ __all__ = [
     "BaseTracingProvider",
     "Budget",
     "BudgetExceeded",
+    "Cached",
     "CallInDoubt",
     "CallNotInDoubt",
     "ChainResult",
@@ -262,8 +268,10 @@ __all__ = [
     "InvalidAgent",
     "InvalidAgentData",
     "InvalidCompaction",
+    "InvalidCriteria",
     "InvalidCursor",
     "InvalidDecision",
+    "InvalidEvaluation",
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",
@@ -273,6 +281,7 @@ __all__ = [
     "InvalidSettings",
     "InvalidTool",
     "InvalidWebhook",
+    "JournalMismatch",
     "JsonSchema",
     "KeepLast",
     "LLMTool",
@@ -330,6 +339,7 @@ __all__ = [
     "PromptFolder",
     "PromptFunction",
     "PromptNotFound",
+    "PromptPreview",
     "PromptRegistry",
     "PromptSource",
     "PromptVariable",

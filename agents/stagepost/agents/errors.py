@@ -21,6 +21,8 @@
     ├── InvalidRequest(ValueError)  an agent was asked with something that is not its input
     ├── EventLoopRunning(RuntimeError)  `run_sync` was called where an event loop runs
     ├── InvalidCompaction(ValueError)   a setting for what a model sees has an invalid value
+    ├── InvalidCriteria(ValueError) a check of answers could never decide anything
+    ├── InvalidEvaluation(ValueError)   an evaluation has two agents or cases of one name, or none
     ├── CompactionFailed            a compaction has raised, or returned something invalid
     ├── PromptFailed                a prompt function has raised, or returned no text
     ├── InvalidPrompt(ValueError)   a prompt of a registry has no local text, or an unknown variable
@@ -30,6 +32,7 @@
     ├── CostUnknown                 a run has a cost budget, and its cost is unknown
     ├── ChainedFailure              an agent of a chain has failed; those after it were not asked
     ├── AgentGaveUp                 the model has called `fail`, and said why
+    ├── JournalMismatch             a program that runs again makes other calls than before
     ├── AgentFailed                 a run in memory ended with another error, its cause
     ├── PartMissing                 the bytes of a part are no longer stored
     ├── NotAnAgent(TypeError)       a workflow, or its run, does not belong to an agent
@@ -104,6 +107,7 @@ from ._errors._model import (
     UnsupportedTool,
 )
 from ._errors._prompt import InvalidPrompt, PromptNotFound, PromptsUnavailable
+from ._errors._quality import InvalidCriteria, InvalidEvaluation
 from ._errors._root import AgentError
 from ._errors._run import (
     AgentFailed,
@@ -112,6 +116,7 @@ from ._errors._run import (
     ChainedFailure,
     CostUnknown,
     EventLoopRunning,
+    JournalMismatch,
     PromptFailed,
     ToolsetFailed,
 )
@@ -152,8 +157,10 @@ __all__ = [
     "InvalidAgent",
     "InvalidAgentData",
     "InvalidCompaction",
+    "InvalidCriteria",
     "InvalidCursor",
     "InvalidDecision",
+    "InvalidEvaluation",
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",
@@ -163,6 +170,7 @@ __all__ = [
     "InvalidSettings",
     "InvalidTool",
     "InvalidWebhook",
+    "JournalMismatch",
     "McpCallFailed",
     "McpCallLost",
     "McpError",

@@ -37,3 +37,18 @@ class PackageMissing(ProgramsError, ImportError):
 
     def __init__(self, what: str, package: str) -> None:
         super().__init__(f"{what} need {package}: pip install 'stagepost[programs]'")
+
+
+class UnknownProfile(ProgramsError, LookupError):
+    """A part of the system prompt is named that does not exist.
+
+    Attributes:
+        profile: The name.
+    """
+
+    def __init__(self, profile: str, known: tuple[str, ...]) -> None:
+        super().__init__(
+            f"language_spec={profile!r} is no profile: give one of {', '.join(known)}, a text of several words, or a "
+            "function"
+        )
+        self.profile = profile

@@ -46,14 +46,14 @@ class Machine:
 
     __slots__ = (
         "_active", "_clock", "_room", "_since", "_spent", "branch", "depth", "fuel", "host", "limits", "loops",
-        "max_depth", "world",
+        "max_depth", "root", "untimed", "world",
     )  # fmt: skip
 
     def __init__(self, limits: Limits, host: Host, world: Any, clock: Callable[[], float]) -> None:
         self.limits = limits
         self.host = host
         self.world = world
-        self.branch = Branch({})
+        self.root = self.branch = Branch({})
         self.depth = 0
         self.max_depth = limits.depth
         self.fuel = _FUEL
@@ -63,6 +63,7 @@ class Machine:
         self._clock = clock
         self._since = clock()
         self._active = 0.0
+        self.untimed = False
 
     # time and steps
 
@@ -93,7 +94,11 @@ class Machine:
                 f"the program takes more than {self.limits.steps} steps; Limits(steps=…) raises it",
             )
         now = self._clock()
-        if self.limits.seconds is not None and self._active + now - self._since > self.limits.seconds:
+        if (
+            not self.untimed
+            and self.limits.seconds is not None
+            and self._active + now - self._since > self.limits.seconds
+        ):
             raise self._late()
         if now - self._since > _SLICE:
             self.host.pause()
@@ -105,6 +110,13 @@ class Machine:
     def start(self) -> None:
         """The program goes on."""
         self._since = self._clock()
+
+    def work_again(self, *, again: bool) -> None:
+        """Say whether the program works as it did before, and got further: then its time is not limited."""
+        if again or self.untimed:
+            self._active = 0.0
+            self._since = self._clock()
+        self.untimed = again
 
     def loop(self) -> None:
         """Count an iteration of a loop."""

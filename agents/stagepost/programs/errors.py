@@ -5,9 +5,10 @@
     ProgramsError
     ├── InvalidSignature(ValueError)    a signature cannot be read, or a type has no form in signatures
     ├── InvalidValue(TypeError)         a value is none that programs know
-    └── PackageMissing(ImportError)       a package of stagepost[programs] is missing
+    ├── PackageMissing(ImportError)     a package of stagepost[programs] is missing
+    └── UnknownProfile(LookupError)     a part of the system prompt is named that does not exist
 """
 
-from ._errors import InvalidSignature, InvalidValue, PackageMissing, ProgramsError
+from ._errors import InvalidSignature, InvalidValue, PackageMissing, ProgramsError, UnknownProfile
 
-__all__ = ["InvalidSignature", "InvalidValue", "PackageMissing", "ProgramsError"]
+__all__ = ["InvalidSignature", "InvalidValue", "PackageMissing", "ProgramsError", "UnknownProfile"]

@@ -12,6 +12,7 @@ from dataclasses import fields, is_dataclass
 from pydantic import BaseModel, Secret, SecretBytes, SecretStr
 
 _SECRETS = (SecretStr, SecretBytes, Secret)
+_LEAVES = frozenset({str, int, float, bool, type(None)})  # most of a value, and made of nothing
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"')  # string literals of JSON
 
 
@@ -52,9 +53,12 @@ def outline(value: object) -> list[object]:
 
 def _parts(value: object) -> Iterator[object]:
     """The value and all that it is made of, depth first."""
-    yield value
-    for child in _children(value):
-        yield from _parts(child)
+    ahead = [value]
+    while ahead:
+        part = ahead.pop()
+        yield part
+        if type(part) not in _LEAVES:
+            ahead.extend(reversed(list(_children(part))))
 
 
 def _children(value: object) -> Iterator[object]:

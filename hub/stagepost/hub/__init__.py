@@ -44,6 +44,7 @@ from ._limits import Duration, seconds
 from ._listener import Listener
 from ._log import get_logger
 from ._log_fields import bind_log_fields
+from ._losses import Losses
 from ._marks import handles
 from ._membership import Identified
 from ._message import Message, MessageType, Priority
@@ -153,6 +154,7 @@ __all__ = [
     "Listener",
     "LogObserver",
     "LoopWouldBlock",
+    "Losses",
     "MailboxFull",
     "Message",
     "MessageAccepted",

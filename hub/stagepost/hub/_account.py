@@ -21,6 +21,7 @@ from ._events import (
     ReplyLate,
 )
 from ._handlers import NOBODY
+from ._losses import LossBook
 from ._message import MessageType
 from ._stamps import Stamps
 from ._wake import Waiter
@@ -53,6 +54,7 @@ class Account:
     Attributes:
         asks_observer: Whether the levels that the observer wants may change.
         dead_letters: The messages that were never handled.
+        losses: How many of them there were in each trace.
         bell: Rings when nothing may be in flight any more.
         observed: Whether the observer wants the events of every message.
         notify: Rings the bell: a worker rests or leaves, a queue was cleared.
@@ -71,6 +73,7 @@ class Account:
         "failed",
         "handled",
         "late_replies",
+        "losses",
         "notify",
         "observed",
         "refused",
@@ -91,6 +94,7 @@ class Account:
         self.accepted = self.handled = self.failed = self.cancelled = self.dead = self.late_replies = 0
         self.undelivered = self.refused = self.unheard = 0
         self.dead_letters = DeadLetters(dead_letters, stamps)
+        self.losses = LossBook()
 
     @property
     def in_flight(self) -> int:
@@ -160,6 +164,8 @@ class Account:
         self.dead += 1
         envelope.recipient.tally.dead += 1
         self.dead_letters.add(envelope, reason)
+        if envelope.trail.trace is not None:  # otherwise it is the only one in its trace
+            self.losses.note(envelope.trail.trace, envelope.recipient.id, reason)
         if envelope.waiter is None and envelope.bucket is not None:
             envelope.release()
         if self._emitter.enabled:

@@ -89,7 +89,7 @@ class Registration:
 
     def standing(self) -> Standing:
         """How well it can take one more message."""
-        return BEST if self.endpoint is None else self.endpoint.standing()
+        return BEST if self.endpoint is None else self.endpoint.workers.standing()
 
     def open_endpoint(self, engine: Engine) -> Endpoint:
         """Start to take messages."""

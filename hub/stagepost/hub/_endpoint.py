@@ -12,7 +12,6 @@ from ._containment import class_name
 from ._engine import Engine
 from ._envelope import STANDARD, Envelope, EnvelopeState
 from ._events import AgentTerminated, DeadReason
-from ._groups import Room, Standing
 from ._guards import cancellation
 from ._lifecycle import Lifecycle
 from ._mailbox import Mailbox
@@ -97,13 +96,6 @@ class Endpoint:
     def closing(self) -> bool:
         """Whether it takes no more messages."""
         return self.workers.closing
-
-    def standing(self) -> Standing:
-        """How well it can take one more message."""
-        workers, queued = self.workers, len(self._mailbox.queue)
-        if workers.closing:
-            return Standing(Room.CLOSING, queued)
-        return Standing(Room.FREE if queued < self._mailbox.limit else Room.FULL, workers.ahead_of(queued))
 
     @property
     def depth(self) -> int:

@@ -189,6 +189,7 @@ class Published(HubEvent):
         delivered: How many recipients got it; if 0 and nothing was lost, there was no recipient.
         lost: How many recipients did not get it.
         cause: The id of the message whose handling published it, if one did.
+        trace: The trace of its messages; None if there are none and it was not given or inherited.
     """
 
     log_words: ClassVar[str] = "published{topic:on}{sender:from}: {delivered} got it, {lost} did not"
@@ -198,6 +199,7 @@ class Published(HubEvent):
     delivered: int
     lost: int
     cause: str | None = None
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

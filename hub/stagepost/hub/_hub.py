@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from anyio import create_task_group
 from anyio.abc import TaskGroup
 
-from ._arguments import check_clock, check_flag, check_middleware, check_number
+from ._arguments import check_clock, check_flag, check_middleware, check_number, check_text
 from ._asking import Asking
 from ._checked import CheckedEnvelope, check_payload
 from ._contained_clock import contained_clock
@@ -23,6 +23,7 @@ from ._envelope import Envelope
 from ._events import AgentTerminated, HubClosed, HubOpened
 from ._limits import MAILBOX, TIMEOUT, Duration, count, seconds
 from ._listening import Listening
+from ._losses import Losses
 from ._masks import Masks
 from ._membership import Membership
 from ._metrics import HubMetrics
@@ -36,6 +37,7 @@ from ._planning import Planning
 from ._portal import Portal
 from ._publisher import Publisher
 from ._relays import Relays
+from ._report import Delivery
 from ._router import Router
 from ._sending import SendingLayers, Sends
 from ._starting import Owner, Starting
@@ -153,6 +155,21 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Operating, 
     def dead_letters(self) -> tuple[DeadLetter, ...]:
         """The latest messages that nobody handled, oldest first."""
         return () if self._engine is None else self._engine.account.dead_letters.read()
+
+    def lost(self, of: Delivery | str) -> Losses:
+        """What was lost so far of a publication, and of all that handlers sent because of it, on this hub.
+
+        It counts the dead messages of a trace, of which a publication begins one unless it belongs to another. The
+        latest 1,000 traces with losses are kept.
+
+        Args:
+            of: The report of the publication, or a trace.
+
+        Raises:
+            InvalidArgument: It is neither.
+        """
+        trace = of.trace if isinstance(of, Delivery) else check_text("of", of)
+        return Losses(trace="") if self._engine is None or trace is None else self._engine.account.losses.read(trace)
 
     def metrics(self) -> HubMetrics:
         """Counts so far, and the current state. The time it takes is proportional to the number of agents."""

@@ -207,6 +207,7 @@ class Publication:
             delivered=len(self._delivered),
             lost=len(self._full) + len(self._not_handled) + len(self._stopped),
             cause=self._origin.trail.cause,
+            trace=self._trail.trace,
         )
 
     def report(self) -> Delivery:
@@ -216,4 +217,5 @@ class Publication:
             full=tuple(self._full),
             not_handled=tuple(self._not_handled),
             stopped=tuple(self._stopped),
+            trace=self._trail.trace,
         )

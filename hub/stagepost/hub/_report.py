@@ -1,6 +1,7 @@
 """The report of a publication."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 
 from stagepost._dataclasses import dataclass
 
@@ -14,12 +15,15 @@ class Delivery:
         full: Recipients without room in time.
         not_handled: Subscribers that take no payload of this class.
         stopped: Recipients that left while it waited for room.
+        trace: The trace of its messages, and of all that is sent because of them: `Hub.lost` says what was lost in it.
+            None if nobody was to get it, unless a trace was given or inherited. Not compared.
     """
 
     delivered: tuple[str, ...] = ()
     full: tuple[str, ...] = ()
     not_handled: tuple[str, ...] = ()
     stopped: tuple[str, ...] = ()
+    trace: str | None = field(default=None, compare=False)
 
     @property
     def lost(self) -> tuple[str, ...]:

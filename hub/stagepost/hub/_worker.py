@@ -208,7 +208,7 @@ class Worker:
             envelope.refuse(HubStopped(agent, engine.hub))  # any other interruption has answered the requester before
             engine.account.cancel(envelope)
             return self._interrupted
-        if type(failure) is NotCarried:  # errors of others may have no class to ask for
+        if type(failure) is NotCarried:  # not `isinstance`, which reads an attribute of somebody else
             _end_uncarried(engine, envelope, failure)
             return True
         envelope.refuse(self._explanation(envelope, failure))  # before an observer or a log can raise an interrupt

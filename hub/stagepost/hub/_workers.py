@@ -9,6 +9,7 @@ from ._bell import Bell
 from ._callers import NOBODY
 from ._engine import Engine
 from ._envelope import Envelope
+from ._groups import Room, Standing
 from ._guards import is_cancelled
 from ._lifecycle import Lifecycle
 from ._mailbox import Mailbox
@@ -92,12 +93,13 @@ class Workers:
         """Whether another message would have to wait for a handler that runs now."""
         return self.vacancies == 0 and len(self.handling()) == len(self.staff)
 
-    def ahead_of(self, queued: int) -> float:
-        """How many messages have to end before another one after those in the queue can start."""
-        if self.vacancies == math.inf:
-            return 0
+    def standing(self) -> Standing:
+        """How well the agent can take one more message: how many others have to end before that can start."""
+        queued = len(self.mailbox.queue)
+        if self.closing:
+            return Standing(Room.CLOSING, queued)
         idle = self.vacancies + sum(worker.current is None for worker in self.staff)
-        return max(0, queued + 1 - idle)
+        return Standing(Room.FREE if queued < self.mailbox.limit else Room.FULL, max(0, queued + 1 - idle))
 
     def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Envelope]:
         """The envelopes being handled, except those to spare."""

@@ -103,6 +103,20 @@ async def test_publications_and_what_is_planned_are_drawn() -> None:
         assert "agent planner" in alone
 
 
+async def test_groups_are_drawn_between_topics_and_their_members() -> None:
+    async def note(number: int) -> None:
+        pass
+
+    async with Hub("groups", grace=0) as hub, pages(Runner(MemoryStore(), hub=hub), filled=False) as http:
+        for name in ("first", "second"):
+            hub.register(name, note, topics=["jobs.>"], group="workers")
+        hub.register("audit", note, topics=["jobs.>"])
+        page = (await http.get("/inspect/hub")).text
+        picture = page[page.index("<svg") : page.index("</svg>") + len("</svg>")]
+        assert "group one of workers: gets each" in picture
+        assert ways(picture) == (4, 0)
+
+
 async def test_agents_are_found_by_their_ids() -> None:
     async with opened() as (runner, _, _), pages(runner) as http:
         page = (await http.get("/inspect/hub", params={"agent": "aud"})).text

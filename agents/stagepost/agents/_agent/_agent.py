@@ -33,11 +33,14 @@ from ._fronts import Fronts, Readied
 from ._given import ToolSource, listed, read_approvals, read_idle, read_tools
 from ._inheritance import model_of_run
 from ._opened import Opened
+from ._previewing import PromptPreview, preview
 from ._sync import note_team
 from ._team import Team
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm  # for type checkers only: what pydantic can check is not a class in general
+
+    from stagepost.programs import Language
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 OutputT = TypeVar("OutputT")
@@ -73,6 +76,8 @@ class Agent(Fronts[OutputT_co]):
         output_mode: How the model is told: ``"tool"`` through the tools ``return`` and ``fail``, for all models that
             can call tools; ``"native"`` in the provider's own way (``response_format``), for agents without tools;
             ``"prompted"`` in the prompt.
+        programs: The language of programs, such as ``PtcLisp()``: then each answer of the model is one program, which
+            calls the tools and returns the result.
         budget: The limits of one run.
         approvals: Which calls need a person's approval, also those of agents below this one; a list of patterns is
             enough. A rule that matches no tool is logged as a warning, unless servers may have one.
@@ -102,6 +107,7 @@ class Agent(Fronts[OutputT_co]):
     input: type[BaseModel] | None
     output: "TypeForm[OutputT_co] | None"
     output_mode: OutputMode
+    programs: "Language | None"
     budget: Budget
     approvals: Approvals
     hooks: Sequence[object] = field(repr=False)
@@ -125,6 +131,7 @@ class Agent(Fronts[OutputT_co]):
         input: type[BaseModel] | None = None,
         output: None = None,
         output_mode: OutputMode = "tool",
+        programs: "Language | None" = None,
         budget: Budget = ...,
         approvals: Approvals | Iterable[str] | None = None,
         hooks: Iterable[object] = (),
@@ -148,6 +155,7 @@ class Agent(Fronts[OutputT_co]):
         input: type[BaseModel] | None = None,
         output: "TypeForm[OutputT]",
         output_mode: OutputMode = "tool",
+        programs: "Language | None" = None,
         budget: Budget = ...,
         approvals: Approvals | Iterable[str] | None = None,
         hooks: Iterable[object] = (),
@@ -170,6 +178,7 @@ class Agent(Fronts[OutputT_co]):
         input: type[BaseModel] | None = None,  # noqa: A002  # the word for it
         output: object = None,
         output_mode: OutputMode = "tool",
+        programs: "Language | None" = None,
         budget: Budget = _BUDGET,
         approvals: Approvals | Iterable[str] | None = None,
         hooks: Iterable[object] = (),
@@ -189,6 +198,7 @@ class Agent(Fronts[OutputT_co]):
             input=input,
             output=output,
             output_mode=output_mode,
+            programs=programs,
             budget=budget,
             approvals=read_approvals(name, approvals),
             hooks=listed(name, "hooks", hooks),
@@ -267,6 +277,19 @@ class Agent(Fronts[OutputT_co]):
             InvalidAgent: A sub-agent is only a name.
         """
         return self._team.loop
+
+    def preview(self, request: object) -> PromptPreview:
+        """What its model is sent first for a request: system prompt and user message, without asking a model.
+
+        Tools of toolsets and servers, which depend on the run, are missing.
+
+        Args:
+            request: As for `run`.
+
+        Raises:
+            InvalidRequest: The agent does not take it.
+        """
+        return preview(self, request)
 
     def describe(self) -> dict[str, JsonValue]:
         """Describe the agent as JSON, for inspection and comparison.

@@ -29,6 +29,7 @@ from .._output._output import OutputMode, output_of
 from .._tools._tool import Tool
 from ..errors import InvalidAgent
 
+_LANGUAGE: Final = ("find", "start", "system", "feedback", "dump", "load")
 _HOOKS: Final = ("model_call", "tool_call", "tool_progress")
 
 
@@ -46,6 +47,7 @@ def check_agent(agent: AgentDefinition, kind: type[AgentDefinition]) -> None:
     check_context(agent)
     check_input(agent)
     check_output(agent)
+    check_programs(agent)
     check_models(agent)
     check_sub_agents(agent, kind)
     check_tools(agent)
@@ -95,6 +97,27 @@ def check_context(agent: AgentDefinition) -> None:
         model = summary_by(each).model
         if model is not None:
             _check_model(agent.name, f"the model of {type(each).__name__}", model)
+
+
+def check_programs(agent: AgentDefinition) -> None:
+    """See that its programs have a language, and that nothing else says how it answers.
+
+    Raises:
+        InvalidAgent: They have not, or something does.
+    """
+    language: object = agent.programs
+    if language is None:
+        if agent.budget.retry_turns:
+            why = "Budget(retry_turns=…) is for agents with programs, which repair what they return: leave it out"
+            raise InvalidAgent(agent.name, why)
+        return
+    if isinstance(language, type) or not all(callable(getattr(language, name, None)) for name in _LANGUAGE):
+        raise InvalidAgent(agent.name, f"programs={language!r:.80} is not a language: give PtcLisp()")
+    if agent.output_mode != "tool":
+        why = f"output_mode={agent.output_mode!r} and programs=: a program returns its value, so leave output_mode out"
+        raise InvalidAgent(agent.name, why)
+    if provider_tools_of(agent):
+        raise InvalidAgent(agent.name, "no program can call tools of its provider: leave them out, or programs=")
 
 
 def check_input(agent: AgentDefinition) -> None:

@@ -9,6 +9,7 @@ from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json, to_json
 
 from .._context._policy import ContextPolicy
+from .._definition._budget import Budget
 from .._definition._definition import AgentDefinition, Delegating, provider_tools_of, toolsets_of
 from .._definition._prompting import prompt_name
 from .._delegation._handoff import Handoff
@@ -43,13 +44,19 @@ def _agent(agent: AgentDefinition) -> Mapping[str, object]:
         "input": None if agent.input is None else agent.input.model_json_schema(),
         "output": _schema(agent.output),
         "output_mode": agent.output_mode,
-        "budget": asdict(agent.budget),
+        **({} if agent.programs is None else {"programs": agent.programs.name}),
+        "budget": _budget(agent.budget),
         "approvals": asdict(agent.approvals),
         "settings": _settings(agent.settings),
         "context": None if agent.context is None else _context(agent.context),
         "hooks": [type(hook).__name__ for hook in agent.hooks],
         **({} if agent.idle is None else {"idle": "inf" if agent.idle == inf else agent.idle}),
     }
+
+
+def _budget(budget: Budget) -> Mapping[str, object]:
+    """Its limits; the turns for repairs only where there are some."""
+    return {name: value for name, value in asdict(budget).items() if name != "retry_turns" or value}
 
 
 def _model(model: Model | str) -> str:

@@ -155,6 +155,7 @@ class Budget:
 
     Attributes:
         turns: How often the model may be asked.
+        retry_turns: How many more turns an agent with programs has to repair the value that it returns.
         tool_calls: How many tool calls it may make. Refused calls count.
         tokens: The most tokens used before another turn is allowed.
         cost: The most US dollars spent before another turn is allowed.
@@ -164,6 +165,7 @@ class Budget:
     tool_calls: int | None = 100
     tokens: int | None = None
     cost: float | None = None
+    retry_turns: int = 0
 
     def __post_init__(self) -> None:
         """Check the limits.
@@ -171,8 +173,10 @@ class Budget:
         Raises:
             ValueError: A limit is not a positive number.
         """
-        for name, least in (("turns", 1), ("tool_calls", 0), ("tokens", 1)):
+        for name, least in (("turns", 1), ("tool_calls", 0), ("tokens", 1), ("retry_turns", 0)):
             limit = getattr(self, name)
+            if name == "retry_turns" and limit is None:
+                raise ValueError("a budget of None retry_turns: give a whole number, 0 for none")
             if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < least):
                 raise ValueError(
                     f"a budget of {limit!r} {name}: give a whole number of at least {least}, or None for no limit"
@@ -180,9 +184,14 @@ class Budget:
         if self.cost is not None and not _is_amount(self.cost):
             raise ValueError(f"a budget of cost={self.cost!r}: give US dollars, more than 0, or None for no limit")
 
+    @property
+    def all_turns(self) -> int | None:
+        """How often the model may be asked, with the turns that repair values."""
+        return None if self.turns is None else self.turns + self.retry_turns
+
     def is_last_turn(self, spent: Spent, *, keep: int = 0) -> bool:
         """Whether the next turn is the last one, with some reserved for others."""
-        return self.turns is not None and spent.turns + 1 + keep >= self.turns
+        return self.turns is not None and spent.turns + 1 + keep >= self.turns + self.retry_turns
 
     def check_turn(self, agent: str, spent: Spent, *, keep: int = 0) -> None:
         """Check that there may be another turn, with some reserved for others.
@@ -191,8 +200,7 @@ class Budget:
             BudgetExceeded: There may not.
             CostUnknown: The cost is limited, and not known.
         """
-        if self.turns is not None and spent.turns + 1 + keep > self.turns:
-            raise BudgetExceeded(agent, "turns", limit=self.turns, used=spent.turns)
+        self._check_turns(agent, spent, keep)
         if self.tokens is not None and spent.tokens + 1 > self.tokens:
             raise BudgetExceeded(agent, "tokens", limit=self.tokens, used=spent.tokens)
         if self.cost is not None:
@@ -206,8 +214,13 @@ class Budget:
         """
         if self.tool_calls is not None and spent.tool_calls > self.tool_calls:
             raise BudgetExceeded(agent, "tool_calls", limit=self.tool_calls, used=spent.tool_calls)
-        if self.turns is not None and spent.turns + 1 + keep > self.turns:
-            raise BudgetExceeded(agent, "turns", limit=self.turns, used=spent.turns)
+        self._check_turns(agent, spent, keep)
+
+    def _check_turns(self, agent: str, spent: Spent, keep: int) -> None:
+        limit = self.all_turns
+        if limit is not None and spent.turns + 1 + keep > limit:
+            kind = "turn_budget_exhausted" if keep else "budget_exhausted" if self.retry_turns else None
+            raise BudgetExceeded(agent, "turns", limit=limit, used=spent.turns, kind=kind)
 
     def _check_cost(self, agent: str, spent: Spent, limit: float) -> None:
         if spent.cost is None and spent.tokens:

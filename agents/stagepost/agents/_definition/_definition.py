@@ -1,7 +1,7 @@
 """What an agent is made of, as everything sees it that works with agents and does not build them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -20,6 +20,9 @@ from ..errors import InvalidAgent
 from ._approvals import Approvals
 from ._budget import Budget
 from ._prompting import PromptFunction
+
+if TYPE_CHECKING:
+    from stagepost.programs import Language
 
 MESSAGE_AGENT: Final = "message_agent"
 
@@ -90,6 +93,11 @@ class AgentDefinition(Protocol):
     @property
     def output_mode(self) -> OutputMode:
         """How its model is told of that."""
+        ...
+
+    @property
+    def programs(self) -> "Language | None":
+        """The language of the programs that are its answers; None if it calls tools and answers by itself."""
         ...
 
     @property

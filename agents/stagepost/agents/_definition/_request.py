@@ -12,9 +12,21 @@ from .._models._messages import SystemMessage, UserMessage
 from .._models._parts import Listing
 from .._validation import problems
 from ..errors import InvalidRequest
+from ._definition import AgentDefinition
 from ._prompt import fill, placeholders
 from ._prompting import PromptContext, PromptFunction, ask_prompt
 from ._spoken import is_spoken, spoken
+
+
+def brief_of(agent: AgentDefinition) -> "Brief":
+    """What an agent is for and what it can be asked with."""
+    return Brief(agent.name, agent.prompt, agent.input, agent.programs is not None)
+
+
+def inputs_line(fields: BaseModel) -> str:
+    """The names of the fields of a request, as programs read them."""
+    names = ", ".join(f"data/{name}" for name in type(fields).model_fields)
+    return f"Inputs: {names or 'none'}"
 
 
 @dataclass(frozen=True)
@@ -25,11 +37,13 @@ class Brief:
         agent: Name of the agent.
         prompt: Its prompt, or the function that makes it.
         input: Model of its requests; None if they are plain text.
+        names_inputs: Whether its programs read the fields, so that the model is told their names and not their values.
     """
 
     agent: str
     prompt: str | PromptFunction
     input: type[BaseModel] | None
+    names_inputs: bool = False
 
     def read(self, request: object) -> tuple[UserMessage, BaseModel | None]:
         """The first message of a request, and its fields if it has any.
@@ -48,7 +62,8 @@ class Brief:
             )
         fields = self._fields(request, self.input)
         listing = Listing()
-        return UserMessage(text=fields.model_dump_json(context=listing), parts=tuple(listing.parts)), fields
+        text = fields.model_dump_json(context=listing)
+        return UserMessage(text=inputs_line(fields) if self.names_inputs else text, parts=tuple(listing.parts)), fields
 
     @cached_property
     def fixed(self) -> SystemMessage | None:
@@ -66,10 +81,18 @@ class Brief:
         """
         if not isinstance(self.prompt, str):
             return await ask_prompt(self.prompt, context)
-        fields = context.fields if self._needed else None
-        known = {} if fields is None else fields.model_dump(mode="json", context=Listing())
+        return self.filled(self.prompt, context.fields)
+
+    def filled(self, prompt: str, fields: BaseModel | None) -> str:
+        """A prompt with the fields of a request.
+
+        Raises:
+            InvalidRequest: It needs a field that the request does not have.
+        """
+        asked = fields if self._needed else None
+        known = {} if asked is None else asked.model_dump(mode="json", context=Listing())
         self._check_placeholders(known)
-        return fill(self.prompt, known)
+        return fill(prompt, known)
 
     @cached_property
     def _needed(self) -> Sequence[str]:

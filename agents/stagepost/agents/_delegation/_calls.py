@@ -1,6 +1,6 @@
 """Pending tool calls, as a run stores them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, Field
@@ -103,6 +103,8 @@ class PendingCall(NamedTuple):
         return int(self.number.partition("-")[0])
 
 
+_PROGRAM: Final = "program-"
+
 Lane: TypeAlias = tuple[PendingCall, ...]
 """Calls to be made one after the other."""
 
@@ -112,6 +114,21 @@ LANE: Final = TypedCodec(Lane, immutable=True, verify=False)  # texts and number
 def call_number(turn: int, index: int) -> str:
     """A call's number: that of the turn, and its place among the calls of the turn."""
     return f"{turn}-{index}"
+
+
+def program_call_id(number: str, branch: Sequence[int]) -> str:
+    """The id of a call that a program makes.
+
+    Args:
+        number: Its number.
+        branch: The parallel branch that makes it; empty outside of branches.
+    """
+    return f"{_PROGRAM}{number}{''.join(f'.{each}' for each in branch)}"
+
+
+def is_of_program(call_id: str) -> bool:
+    """Whether a program has made the call with this id."""
+    return call_id.startswith(_PROGRAM)
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from stagepost.workflows import ChildFailed, Servable, State, StepContext
 from .._definition._budget import Spent
 from .._definition._definition import MESSAGE_AGENT, AgentDefinition
 from .._tools._invoking import ToolResult
+from .._tools._returned import Json
 from ..errors import AgentError
 from ._calls import Aside, PendingCall, Place, Talk
 from ._delegate_tool import DelegateTool, delegate_key
@@ -155,7 +156,7 @@ class Delegation:
                 by=entry.holder,
             ),
         )
-        return ToolResult(_answer(talk, answer, is_complete=ended), is_error=failed)
+        return ToolResult(Json(_answer(talk, answer, is_complete=ended)), is_error=failed)
 
 
 def _begun(loop: AgentWorkflow, request: object, entry: PendingCall, context: StepContext) -> Mapping[str, object]:
@@ -227,7 +228,7 @@ def _why(error: Exception) -> str:
 
 
 def _text(answer: JsonValue) -> str:
-    return answer if isinstance(answer, str) else to_json(answer).decode()
+    return answer if isinstance(answer, str) else Json(to_json(answer).decode())
 
 
 def _answer(talk: Place, answer: JsonValue, *, is_complete: bool) -> str:

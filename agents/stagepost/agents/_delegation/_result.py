@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from math import inf
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+from pydantic import JsonValue
 
 from stagepost._dataclasses import dataclass
 from stagepost.workflows import State
@@ -11,6 +13,9 @@ from stagepost.workflows import State
 from .._models._messages import ChatMessage, ToolMessage, Usage, UserMessage
 from ._conversations import Conversation, conversations
 from ._state import RunState
+
+if TYPE_CHECKING:
+    from stagepost.programs import Language
 
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 
@@ -29,6 +34,7 @@ class AgentResult(Generic[OutputT_co]):
             store.
         clock: Seconds since 1970, by which `conversations` tells whose time is up; None if nobody knows.
         agent: Name of the agent that has answered: the one that was asked, unless it handed over.
+        language: In which its answers are programs; None if they are none.
     """
 
     output: OutputT_co
@@ -39,6 +45,47 @@ class AgentResult(Generic[OutputT_co]):
     blobs: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
     clock: Callable[[], float] | None = field(default=None, repr=False, compare=False)
     agent: str = ""
+    language: "Language | None" = field(default=None, repr=False, compare=False)
+
+    @property
+    def memory(self) -> Mapping[str, JsonValue]:
+        """What programs have kept with ``def``, as JSON values; functions as what they print as."""
+        return self._plain(RunState(self.state).memory(self.agent))
+
+    @property
+    def journal(self) -> Mapping[str, JsonValue]:
+        """Values of the tasks of programs, as JSON values, by id."""
+        return self._plain(RunState(self.state).programs(self.agent).journal)
+
+    @property
+    def summaries(self) -> Mapping[str, str]:
+        """What programs have said of the steps of the plan, by id."""
+        return RunState(self.state).programs(self.agent).summaries
+
+    def with_journal(self, values: Mapping[str, JsonValue]) -> Self:
+        """The same with values of tasks, such as an answer of a person, for ``agent.run(…, after=result)``.
+
+        Args:
+            values: By id; a program that asks for the task gets them.
+
+        Raises:
+            LookupError: The agent writes no programs, so that nobody would read them.
+        """
+        if self.language is None:
+            raise LookupError(f"agent {self.agent!r} writes no programs, which alone read a journal: give it programs=")
+        known = RunState(self.state)
+        programs = known.programs(self.agent)
+        journal = {**programs.journal, **self.language.dump(values)}
+        changes = known.with_programs(self.agent, programs._replace(journal=journal), known.memory(self.agent))
+        state = self.state
+        for name, value in changes.items():
+            state = state.set(name, value)
+        return replace(self, state=state)
+
+    def _plain(self, stored: Mapping[str, object]) -> Mapping[str, JsonValue]:
+        from stagepost.programs import plain  # noqa: PLC0415 - programs take time to import, and most agents write none
+
+        return {} if self.language is None else {name: plain(of) for name, of in self.language.load(stored).items()}
 
     @property
     def conversations(self) -> Sequence[Conversation]:

@@ -23,13 +23,17 @@ view           what the model sees of the transcript, if that is not all of it; 
 read           tokens of the last prompt, as its provider has counted them, if that was near the limit
 ended          set if the run only records that such a conversation has ended
 found          names of the tools that its model has searched for and found, if any
+program        what is known of the program under way, or None; see `Program`
+memory         what programs have kept, by the agent that writes them, if any
+programs       what else is known of programs, by the agent that writes them, if any; see `Programs`
+kind           why the model gave up, in a word, if a program did
 =============  ==========================================================================================
 
 Keys without information are left out, so that they cost nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final
 
 from pydantic import BaseModel
 
@@ -38,80 +42,22 @@ from stagepost.workflows import ListCodec, State
 
 from .._context._view import VIEW, WHOLE, View
 from .._definition._budget import Spent, SpentCodec
-from .._models._messages import AssistantMessage, ChatMessage, ToolCall
+from .._models._messages import AssistantMessage, ChatMessage, ToolCall, UserMessage
 from .._models._settings import ModelSettings
 from ._calls import Aside, Talk
+from ._records import Changes, Handed, Program, Programs, Said
 
 OUTPUT: Final = "output"
 FAILURE: Final = "failure"
+PROGRAM: Final = "program"
 ENDED: Final = "ended"
+
+GO_ON: Final = UserMessage(text="[You have the conversation now: go on.]")
 
 _BELOW: Final = "below"  # the key of what all child runs have used together
 _MESSAGES: Final = ListCodec(list[ChatMessage], immutable=True, verify=False)  # frozen, and made of texts
 _SETTINGS: Final = TypedCodec(ModelSettings, immutable=True)
 _SPENT: Final = SpentCodec()
-
-
-class Changes(TypedDict, total=False):
-    """The changes of a step to the state, or the initial state."""
-
-    messages: Sequence[ChatMessage]
-    fields: BaseModel
-    begun: str
-    calls: int
-    at: float
-    spent: Spent
-    output: object
-    failure: str
-    turn: int
-    root: str
-    call: str
-    conversations: Mapping[str, object]
-    nested: Mapping[str, object]
-    heard: int
-    said: Mapping[str, object]
-    handoff: Mapping[str, object]
-    settings: ModelSettings
-    parts: bool
-    view: View
-    read: int
-    ended: bool
-    found: Sequence[str]
-
-
-class Handed(NamedTuple):
-    """The last handoff of a run, or of the runs that it continues.
-
-    Attributes:
-        agent: Name of the agent that has the conversation since.
-        by: Name of the agent that had it.
-        tool: The tool by which it handed over.
-        at: How much of the transcript there was, the result of the tool included.
-        times: How often this run was handed over.
-    """
-
-    agent: str
-    by: str
-    tool: str
-    at: int
-    times: int
-
-
-class Said(NamedTuple):
-    """A message of a conversation with an outside caller.
-
-    Attributes:
-        key: The key that it was sent with.
-        at: Its place in the transcript.
-    """
-
-    key: str
-    at: int
-
-    @property
-    def stored(self) -> Changes:
-        """Its form in the state."""
-        return {"said": {"key": self.key, "at": self.at}}
 
 
 class RunState:
@@ -151,6 +97,46 @@ class RunState:
         """The calls of the last answer, until their results are in the transcript."""
         answer = self.messages[-1]
         return answer.calls if isinstance(answer, AssistantMessage) else ()
+
+    @property
+    def calls_before(self) -> int:
+        """How many calls a program has made before the calls of the last answer."""
+        answer = self.messages[-1]
+        return (answer.calls_before or 0) if isinstance(answer, AssistantMessage) else 0
+
+    @property
+    def is_in_program(self) -> bool:
+        """Whether a program is under way."""
+        return self._given.get(PROGRAM) is not None
+
+    @property
+    def program(self) -> Program:
+        """The program under way."""
+        return Program(**self._given[PROGRAM])
+
+    def memory(self, agent: str) -> Mapping[str, Any]:
+        """What the programs of an agent have kept, in its stored form."""
+        memory: Mapping[str, Any] = self._given.get("memory", {}).get(agent, {})
+        return memory
+
+    def programs(self, agent: str) -> Programs:
+        """What else is known of the programs of an agent."""
+        return Programs(**self._given.get("programs", {}).get(agent, {}))
+
+    def with_programs(self, agent: str, programs: Programs, memory: Mapping[str, Any]) -> Changes:
+        """The changes from a program.
+
+        Args:
+            agent: The agent that has written it.
+            programs: What is known of its programs now.
+            memory: What they have kept.
+        """
+        changes: Changes = {}
+        if programs != self.programs(agent):
+            changes["programs"] = {**self._given.get("programs", {}), agent: programs._asdict()}
+        if memory != self.memory(agent):
+            changes["memory"] = {**self._given.get("memory", {}), agent: memory}
+        return changes
 
     @property
     def turn(self) -> int:
@@ -247,6 +233,11 @@ class RunState:
         return self._given.get(OUTPUT)
 
     @property
+    def kind(self) -> str | None:
+        """Why the model gave up, in a word; None if nobody has said it so."""
+        return self._given.get("kind")
+
+    @property
     def failure(self) -> str:
         """Why the model gave up."""
         why: str = self._given[FAILURE]
@@ -275,6 +266,10 @@ class RunState:
             kept["conversations"] = self._given["conversations"]
         if "found" in self._given:
             kept["found"] = self._given["found"]
+        if "memory" in self._given:
+            kept["memory"] = self._given["memory"]
+        if "programs" in self._given:
+            kept["programs"] = self._given["programs"]
         if "handoff" in self._given:
             kept["handoff"] = {**self._given["handoff"], "times": 0}
         return kept
@@ -298,6 +293,8 @@ class RunState:
                 nested += aside.nested.values()
             if aside.handoff is not None:
                 changes.update(self._handed_over(aside.handoff, len(messages)))
+                if self.is_in_program:  # it ends here, and is not shown: somebody has to speak last
+                    changes.update({"messages": [*messages, GO_ON], "program": None})
         if talks:
             changes["conversations"] = {**self._given.get("conversations", {}), **talks}
         if not self.has_parts and any(message.parts for message in messages if message.role == "tool"):

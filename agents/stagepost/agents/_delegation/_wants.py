@@ -16,6 +16,11 @@ def wants_several(given: Mapping[str, Any]) -> bool:
     return calls > 1
 
 
+def is_in_program(given: Mapping[str, Any]) -> bool:
+    """Whether a program is under way."""
+    return given.get("program") is not None
+
+
 def wants_summary(given: Mapping[str, Any]) -> bool:
     """Whether a summary has to be written before the model is asked."""
     return "view" in given and given["view"].due is not None

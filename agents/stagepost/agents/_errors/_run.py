@@ -60,9 +60,12 @@ class BudgetExceeded(AgentError):
         limit: The limit.
         used: How much the run has used or requested.
         told: What the model was told was wrong with its last answer; empty if nothing.
+        kind: The same in a word, as failures of programs have one: such as ``"max_turns_exceeded"``.
     """
 
-    def __init__(self, agent: str, budget: str, *, limit: float, used: float, told: str = "") -> None:
+    def __init__(
+        self, agent: str, budget: str, *, limit: float, used: float, told: str = "", kind: str | None = None
+    ) -> None:
         what = "US dollars" if budget == "cost" else budget.replace("_", " ")
         super().__init__(
             f"agent {agent!r} needs more than its budget of {limit} {what if limit != 1 else what.removesuffix('s')} "
@@ -74,10 +77,11 @@ class BudgetExceeded(AgentError):
         self.limit = limit
         self.used = used
         self.told = told
+        self.kind = kind or f"max_{budget}_exceeded"
 
     def after(self, told: str) -> "BudgetExceeded":
         """The same, for a model that was last told what was wrong with its answer."""
-        return BudgetExceeded(self.agent, self.budget, limit=self.limit, used=self.used, told=told)
+        return BudgetExceeded(self.agent, self.budget, limit=self.limit, used=self.used, told=told, kind=self.kind)
 
 
 class CostUnknown(AgentError):
@@ -140,9 +144,31 @@ class AgentGaveUp(AgentError):
     Attributes:
         agent: Name of the agent.
         reason: Why, in the model's words.
+        kind: Why in a word, if a program has said it, or has ended the run: such as ``"not_found"``.
     """
 
-    def __init__(self, agent: str, reason: str) -> None:
-        super().__init__(f"agent {agent!r} has given up: {reason}")
+    def __init__(self, agent: str, reason: str, kind: str | None = None) -> None:
+        super().__init__(f"agent {agent!r} has given up: {reason}{f' ({kind})' if kind else ''}")
         self.agent = agent
         self.reason = reason
+        self.kind = kind
+
+
+class JournalMismatch(AgentError):
+    """A program that runs again makes other calls than before: the program, its inputs or its language have changed.
+
+    Nothing was called. The run can be resumed once the program makes the same calls again.
+
+    Attributes:
+        agent: Name of the agent.
+        kind: ``"journal_mismatch"``.
+    """
+
+    kind = "journal_mismatch"
+
+    def __init__(self, agent: str, why: str) -> None:
+        super().__init__(
+            f"a program of agent {agent!r} ran again against its journal, and {why}: run it with the code and the "
+            "inputs that it began with (journal_mismatch)"
+        )
+        self.agent = agent

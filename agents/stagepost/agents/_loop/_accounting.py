@@ -39,6 +39,24 @@ class Accounting:
         self._allowance.check_turn(spent, spent if counter is None else counter.spent)
         return Account(self._allowance, context.run_id, spent, counter, below=state.below)
 
+    def with_calls(self, state: RunState, calls: int, context: StepContext) -> Spent:
+        """What a run has used once the calls are counted that its program wants.
+
+        Args:
+            state: The run's state.
+            calls: How many these are.
+            context: The step that wants them.
+        """
+        spent = state.spent.after(Usage(), tool_calls=calls, turns=0)
+        if not self._member.is_alone:
+            self._counter(state, context).note(context.run_id, spent + state.below)
+        return spent
+
+    def may_call(self, spent: Spent, context: StepContext) -> bool:
+        """Whether the calls may be made that are counted in what a run has used."""
+        counter = context.memo.get(COUNTER)
+        return self._allowance.may_call(spent, counter.spent if isinstance(counter, Counter) else spent)
+
     def check_due(self, state: RunState) -> None:
         """Check that the calls of the last answer may be made.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import BaseModel
 
@@ -11,7 +11,8 @@ from stagepost.workflows import StepContext
 from .._definition._definition import provider_tools_of
 from .._definition._prompting import PromptContext
 from .._definition._request import Brief
-from .._delegation._state import Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import RunState
 from .._models._around import check_parts, check_provider_tools
 from .._models._filled_prompt import FilledPrompt
 from .._models._masking import without_secret_content
@@ -31,6 +32,9 @@ from ._settings import settings_of
 from ._telling import Telling
 from ._traced import model_name
 from ._viewing import Sight, Viewing
+
+if TYPE_CHECKING:
+    from ._program_prompting import ProgramPrompting
 
 _LAST_TURN: Final = UserMessage(text="This is your last turn and there are no more tools: give your final answer now.")
 
@@ -56,16 +60,26 @@ class Asking:
         reader: Knows how the model is to end its work.
         offer: Finds what it may call.
         transcript: Shows it what was said.
+        programs: Makes the prompt of an agent whose answers are programs; None for others.
     """
 
     def __init__(
-        self, member: Member, brief: Brief, reader: AnswerReader, offer: Offer, transcript: Transcript
+        self,
+        member: Member,
+        brief: Brief,
+        reader: AnswerReader,
+        offer: Offer,
+        transcript: Transcript,
+        *,
+        programs: "ProgramPrompting | None" = None,
     ) -> None:
         self._member = member
+        self.agent = member.agent.name
         self._brief = brief
         self._reader = reader
         self._offer = offer
         self._transcript = transcript
+        self._programs = programs
         self._viewing = Viewing(member)
         self._answer = HookedModel(member)
         self._provider_tools = provider_tools_of(member.agent)
@@ -88,6 +102,10 @@ class Asking:
         if not is_last:
             toolbox = self._offer.fixed or await self._offer.now(state, news, context)
             tools = keep(toolbox, context).schemas
+        notice: Sequence[UserMessage] = [_LAST_TURN] if is_last else ()
+        if self._programs is not None:
+            system, tools = self._programs.system(system.text, state, context, is_last=is_last), ()
+            notice = self._programs.notice(state, is_last=is_last)
         if self._member.agent.servers:
             system = instructed(system, context.resources, self._member.name)
         sight = self._viewing.look(state, self._transcript.heard(state), context, news)
@@ -99,8 +117,9 @@ class Asking:
         telling = Telling(self._member, state.turn, context) if context.is_heard else None
         while sight.shown.view.due is None:
             said = await self._messages(sight, state, context)
-            messages = (system, *said, *news, *([_LAST_TURN] if is_last else ()))
-            told = self._viewing.with_reading(tools) if sight.shown.reads and not is_last else tools
+            messages = (system, *said, *news, *notice)
+            reads = sight.shown.reads and not is_last and self._programs is None
+            told = self._viewing.with_reading(tools) if reads else tools
             request = ModelRequest(
                 messages,
                 told,

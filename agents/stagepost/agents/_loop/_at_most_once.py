@@ -11,11 +11,12 @@ from stagepost.workflows import StepContext
 
 from .._delegation._calls import PendingCall
 from .._models._parts import Part
-from .._tools._returned import ToolResult
+from .._tools._returned import Json, ToolResult
 from .._tools._tool import Tool
 from ._beginning import call_key, is_first, mark
 from ._keeping import keepable
 
+_OPTIONAL: Final = frozenset({"parts", "is_json"})
 _PARTS: Final = TypeAdapter[tuple[Part, ...]](tuple[Part, ...])
 
 
@@ -69,12 +70,18 @@ class AtMostOnce:
         async def effect() -> dict[str, object]:
             result = keepable(await make(), self.context)
             parts = [part.model_dump(mode="json") for part in result.parts]
-            return {"tool_result": result.text, "is_error": result.is_error, **({"parts": parts} if parts else {})}
+            more = {"parts": parts, "is_json": isinstance(result.text, Json)}
+            told = {name: value for name, value in more.items() if value}
+            return {"tool_result": result.text, "is_error": result.is_error, **told}
 
         value: Any = await self.context.once(self._key(part), effect, show=self.shown())  # or what a person has said
-        if isinstance(value, Mapping) and value.keys() - {"parts"} == {"tool_result", "is_error"}:
-            return ToolResult(value["tool_result"], value["is_error"], _PARTS.validate_python(value.get("parts", ())))
-        return ToolResult(value if isinstance(value, str) else to_json(value).decode())
+        if isinstance(value, Mapping) and value.keys() - _OPTIONAL == {"tool_result", "is_error"}:
+            parts = _PARTS.validate_python(value.get("parts", ()))
+            text = Json(value["tool_result"]) if value.get("is_json") else value["tool_result"]
+            return ToolResult(text, value["is_error"], parts)
+        if isinstance(value, str):
+            return ToolResult(value)
+        return ToolResult(Json(to_json(value).decode()))
 
     def _key(self, part: int) -> str:
         key = call_key(self.entry)

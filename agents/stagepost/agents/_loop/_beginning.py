@@ -11,7 +11,7 @@ from typing import Final
 from stagepost.workflows import StepContext
 
 from .._delegation._calls import PendingCall
-from .._delegation._state import Changes
+from .._delegation._records import Changes
 
 NOT_BEGUN: Final[Changes] = {}
 

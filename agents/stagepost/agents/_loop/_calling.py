@@ -11,7 +11,8 @@ from .._definition._hooks import is_tool_hook
 from .._definition._progress import ProgressHook
 from .._delegation._calls import LANE, Aside, Lane, PendingCall
 from .._delegation._delegation import Delegation
-from .._delegation._state import Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import RunState
 from .._models._messages import ChatMessage, ToolCall
 from .._tools._answer_reader import AnswerReader
 from .._tools._invoking import ToolResult
@@ -88,7 +89,7 @@ class ToolCalling:
             asides.append(aside := Aside())
             reads = call.name == READ_RESULT
             result = self._read(state, call) if reads else await self._made(call, each, context, aside, state)
-            messages.append(result_message(each.id, each.name, result))
+            messages.append(result_message(each.id, each.name, result, keeps_json=state.is_in_program))
         return state.with_results(messages, asides)
 
     def lanes(self, given: State) -> Sequence[Lane]:
@@ -100,11 +101,12 @@ class ToolCalling:
     async def lane(self, item: Lane, context: StepContext) -> Sequence[MadeCall]:
         """Make the calls of a group."""
         self._accounting.check_shared(context)
+        of_program = RunState(context.outer_state).is_in_program
         made: list[MadeCall] = []
         for pending in item:
             aside = Aside()
             result = await self._made(pending.call, pending, context, aside)
-            made.append(MadeCall.of(pending, result, aside))
+            made.append(MadeCall.of(pending, result, aside, keeps_json=of_program))
         return tuple(made)
 
     async def _made(

@@ -6,13 +6,13 @@ from typing import Final, NamedTuple
 from stagepost.hub import describe_error
 
 from .._delegation._handoff import handoffs_of
-from .._delegation._state import Handed, RunState
+from .._delegation._records import Handed
+from .._delegation._state import GO_ON, RunState
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage
 from ..errors import HandoffFailed, UnknownAgent
 from ._member import Member
 
 _KINDS: Final = (UserMessage, AssistantMessage, ToolMessage)
-_GO_ON: Final = UserMessage(text="[You have the conversation now: go on.]")
 
 
 class Heard(NamedTuple):
@@ -36,6 +36,7 @@ class Transcript:
 
     def __init__(self, members: Sequence[Member]) -> None:
         self._names = tuple(member.agent.name for member in members)
+        self._write_programs = any(member.agent.programs is not None for member in members)
         self._filters = {
             (member.agent.name, tool.name): tool.filter
             for member in members
@@ -44,12 +45,17 @@ class Transcript:
         }
 
     def of(self, state: RunState) -> Sequence[ChatMessage]:
-        """What the agent sees: all of it, unless the handoff has a filter.
+        """What the agent sees: all of it, unless the handoff has a filter, or programs have made calls.
 
         Raises:
             UnknownAgent: The agent that has the run is none of the members any more.
             HandoffFailed: The filter has raised, or returned no messages.
         """
+        said = self._said(state)
+        return without_programs(said) if self._write_programs else said
+
+    def _said(self, state: RunState) -> Sequence[ChatMessage]:
+        """The same with the calls of programs."""
         handed = state.handed
         if handed is None:
             return state.messages
@@ -67,14 +73,35 @@ class Transcript:
 
     def heard(self, state: RunState) -> Heard:
         """The same, with the place of the request; raises as `of` does."""
-        said, request, handed = self.of(state), state.view.request, state.handed
-        if handed is None or said is state.messages:
+        said, request = self._request(state)
+        if not self._write_programs:
             return Heard(said, request)
+        return Heard(without_programs(said), len(without_programs(said[: request + 1])) - 1)
+
+    def _request(self, state: RunState) -> tuple[Sequence[ChatMessage], int]:
+        """What the agent sees with the calls of programs, and where the request stands there."""
+        said, request, handed = self._said(state), state.view.request, state.handed
+        if handed is None or said is state.messages:
+            return said, request
         before = len(said) - (len(state.messages) - handed.at)
         if request >= handed.at:
-            return Heard(said, request - handed.at + before)
+            return said, request - handed.at + before
         asked = state.messages[request]
-        return Heard(said, max((place for place in range(before) if said[place] == asked), default=0))
+        return said, max((place for place in range(before) if said[place] == asked), default=0)
+
+
+def without_programs(said: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    """Messages without the calls that programs have made, and their results: models see what programs print."""
+    kept: list[ChatMessage] = []
+    is_hidden = False
+    for message in said:
+        if isinstance(message, AssistantMessage):
+            is_hidden = not message.is_answer
+        elif not isinstance(message, ToolMessage):
+            is_hidden = False
+        if not is_hidden:
+            kept.append(message)
+    return kept
 
 
 def _valid(shown: Sequence[ChatMessage], before: Sequence[ChatMessage], handed: Handed) -> Sequence[ChatMessage]:
@@ -89,7 +116,7 @@ def _valid(shown: Sequence[ChatMessage], before: Sequence[ChatMessage], handed: 
     paired = _paired(shown)
     if not paired or not isinstance(paired[0], UserMessage):
         paired = (*(message for message in before[:1] if isinstance(message, UserMessage)), *paired)
-    return (*paired, _GO_ON) if isinstance(paired[-1], AssistantMessage) else paired
+    return (*paired, GO_ON) if isinstance(paired[-1], AssistantMessage) else paired
 
 
 def _paired(shown: Sequence[ChatMessage]) -> Sequence[ChatMessage]:

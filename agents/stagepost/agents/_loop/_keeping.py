@@ -13,6 +13,7 @@ from stagepost.workflows import StepContext
 from .._models._messages import ToolCall, encodable
 from .._models._model import ModelResponse
 from .._tools._invoking import ToolResult
+from .._tools._returned import Json
 
 _LONGEST: Final = 6  # bytes of JSON that one character can take
 _BESIDE: Final = 4096  # bytes for what is stored besides a result
@@ -25,13 +26,14 @@ def keepable(result: ToolResult, context: StepContext) -> ToolResult:
     saved together with the returned result, which only has their digests.
     """
     text = encodable(context.mask(result.text))
+    text = Json(text) if isinstance(result.text, Json) else text
     limit = context.limits.refuse
     if limit is not None and _is_too_large(text, limit - _BESIDE):
         why = f"the result has {len(text):,} characters, which is too much to keep: ask for a smaller part of it"
         return ToolResult(why, is_error=True)
     if result.parts:
         return _with_parts(text, result, context)
-    return result if text == result.text else ToolResult(text, is_error=result.is_error)
+    return result if text == result.text else result._replace(text=text)
 
 
 def _with_parts(text: str, result: ToolResult, context: StepContext) -> ToolResult:
@@ -48,7 +50,7 @@ def _with_parts(text: str, result: ToolResult, context: StepContext) -> ToolResu
         except CannotStore:
             return ToolResult(f"{text}\nThe result has {part.kind} that shows a secret: it is not kept", is_error=True)
         parts.append(part.model_copy(update={**shown, "data": None}))
-    return ToolResult(text, is_error=result.is_error, parts=tuple(parts))
+    return result._replace(text=text, parts=tuple(parts))
 
 
 def without_secrets(answer: ModelResponse, mask: Callable[[str], str]) -> ModelResponse:

@@ -14,12 +14,12 @@ from stagepost.checkpoint import Snapshot
 from stagepost.workflows import END, AnswerTypes, Graph, Pattern, State, key_exists, step
 
 from .._definition._budget import Spent
-from .._definition._request import Brief
+from .._definition._request import brief_of
 from .._delegation._delegate_tool import DelegateTool
 from .._delegation._delegation import Delegation
 from .._delegation._result import AgentResult
-from .._delegation._state import ENDED, FAILURE, OUTPUT, RunState, types_of
-from .._delegation._wants import wants_one, wants_several, wants_summary
+from .._delegation._state import ENDED, FAILURE, OUTPUT, PROGRAM, RunState, types_of
+from .._delegation._wants import is_in_program, wants_one, wants_several, wants_summary
 from .._output._output import output_of
 from .._tools._answer_reader import AnswerReader
 from ..errors import AgentGaveUp, BudgetExceeded, CostUnknown
@@ -75,7 +75,7 @@ class AgentLoop(Graph):
         self.asking = frozenset(tool.name for tool in tools if isinstance(tool, DelegateTool))
         self._member = member
         self._team = team
-        self._brief = Brief(agent.name, agent.prompt, agent.input)
+        self._brief = brief_of(agent)
         self._output = output_of(agent.output)
         members = tuple(self.members.values())
         transcript, answers = Transcript(members), answers_of([each.agent for each in members])
@@ -171,7 +171,10 @@ class AgentLoop(Graph):
         """
         known = RunState(state)
         usage, turns, holder = known.total.usage, known.spent.turns, self.holder(state)
-        return AgentResult(known.output, tuple(known.messages), usage, turns, state, clock=clock, agent=holder)
+        member = self.members.get(holder)
+        language = None if member is None else member.agent.programs
+        said = tuple(known.messages)
+        return AgentResult(known.output, said, usage, turns, state, clock=clock, agent=holder, language=language)
 
     def holder(self, state: State) -> str:
         """Name of the agent that has a run: the one that was asked, until it hands over."""
@@ -181,7 +184,8 @@ class AgentLoop(Graph):
         known, is_calling = RunState(state), snapshot.root.next in CALLING
         calls = pending(snapshot, known) if is_calling else ()
         yield from foreseen(calls, self.holder(state), self._toolboxes)
-        check = self.agent.budget.check_calls if is_calling else self.agent.budget.check_turn
+        needs_turn = not is_calling and snapshot.root.next != PROGRAM
+        check = self.agent.budget.check_turn if needs_turn else self.agent.budget.check_calls
         try:
             check(self.agent.name, known.spent)
         except (BudgetExceeded, CostUnknown) as error:
@@ -191,17 +195,27 @@ class AgentLoop(Graph):
     def _seat(self, member: Member, delegation: Delegation, transcript: Transcript) -> Seat:
         """What an agent does in a run. The budget is that of the agent which is asked first."""
         agent = member.agent
-        reader = AnswerReader(output_of(agent.output), agent.output_mode)
+        language = agent.programs
+        reader = AnswerReader(output_of(agent.output) if language is None else None, agent.output_mode)
         offer = Offer(member, reader)
         accounting = Accounting(self._member)
         pending = PendingCalls(member, offer.messages)
         calling = ToolCalling(
             member, accounting, reader, delegation, pending=pending, offer=offer, transcript=transcript
         )
-        brief = self._brief if agent is self.agent else Brief(agent.name, agent.prompt, agent.input)
-        asking = Asking(member, brief, reader, offer, transcript)
-        turn = Turn(accounting, asking, reader, pending, calling)
-        return Seat(turn, calling, Summarizing(member, accounting, transcript), offer.fixed)
+        brief = self._brief if agent is self.agent else brief_of(agent)
+        programs = prompting = None
+        if language is not None:
+            from ._program_prompting import ProgramPrompting  # noqa: PLC0415 - programs take time to import
+            from ._programming import Programming  # noqa: PLC0415
+
+            programs = Programming(
+                member, language, accounting=accounting, offer=offer, pending=pending, calling=calling
+            )
+            prompting = ProgramPrompting(member, language)
+        asking = Asking(member, brief, reader, offer, transcript, programs=prompting)
+        turn = Turn(accounting, asking, reader, pending, calling, programs=programs)
+        return Seat(turn, calling, Summarizing(member, accounting, transcript), offer.fixed, programs=programs)
 
     def _draw(self, seat: Seat | Seats, answers: AnswerTypes) -> None:
         self.add("infer", step("infer", seat.take, signals={MESSAGE: str}))
@@ -215,6 +229,8 @@ class AgentLoop(Graph):
         self.edge("infer", "give-up", when=key_exists(FAILURE))
         self.edge("infer", END, when=key_exists(ENDED))
         self.edge("infer", "summarize", when=wants_summary)
+        if any(member.agent.programs is not None for member in self.members.values()):
+            self._draw_programs(seat)
         self.edge("infer", "infer")
         self.edge("summarize", "infer")
         self.edge("tool", "infer")
@@ -222,5 +238,16 @@ class AgentLoop(Graph):
         self.start("infer")
         self.finish("give-up")
 
+    def _draw_programs(self, seat: Seat | Seats) -> None:
+        self.add(PROGRAM, step(PROGRAM, seat.program, signals={MESSAGE: str}))
+        for source in ("infer", "tool", "tools"):
+            self.edge(source, PROGRAM, when=is_in_program)
+        self.edge(PROGRAM, "tool", when=wants_one)
+        self.edge(PROGRAM, "tools", when=wants_several)
+        self.edge(PROGRAM, END, when=key_exists(OUTPUT))
+        self.edge(PROGRAM, "give-up", when=key_exists(FAILURE))
+        self.edge(PROGRAM, "infer")
+
     def _give_up(self, state: State) -> NoReturn:
-        raise AgentGaveUp(self.agent.name, RunState(state).failure)
+        known = RunState(state)
+        raise AgentGaveUp(self.agent.name, known.failure, known.kind)

@@ -8,7 +8,7 @@ from .._definition._definition import reserved, sub_agents_of, toolsets_of
 from .._delegation._messaging import message_tool
 from .._delegation._state import RunState
 from .._mcp._tools import FoundTool, refuse_clashes
-from .._models._messages import ChatMessage
+from .._models._messages import AssistantMessage, ChatMessage
 from .._tools._answer_reader import AnswerReader
 from .._tools._search import search_tool
 from .._tools._tool import Tool
@@ -63,7 +63,7 @@ class Offer:
             state: The run's state while the calls of the answer are made.
             context: The step that makes them.
         """
-        return self.fixed or await self._found(state, state.turn - 1, lambda: state.messages[:-1], context)
+        return self.fixed or await self._found(state, state.turn - 1, lambda: _before_answer(state.messages), context)
 
     async def _found(
         self, state: RunState, turn: int, messages: Callable[[], Sequence[ChatMessage]], context: StepContext
@@ -95,6 +95,14 @@ class Offer:
         session: Session = context.resources
         connections = session.connections[self._member.name]
         return await connections.tools(beside=self._own, reserved=reserved(self._member.agent))
+
+
+def _before_answer(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    """What was said before the last answer; a program in it may have made calls since."""
+    place = len(messages) - 1
+    while place > 0 and not (isinstance(said := messages[place], AssistantMessage) and said.is_answer):
+        place -= 1
+    return messages[:place]
 
 
 def keep(toolbox: Toolbox, context: StepContext) -> Toolbox:

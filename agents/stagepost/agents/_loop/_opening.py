@@ -6,7 +6,8 @@ from typing import Any
 from .._definition._budget import Spent
 from .._definition._request import Brief
 from .._definition._spoken import is_spoken, spoken
-from .._delegation._state import ENDED, Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import ENDED, RunState
 from ._history import MESSAGES, continued, next_place
 
 

@@ -34,7 +34,9 @@ class PendingCalls:
         """How many calls of an answer given now may run at once."""
         if self._is_alone:
             return len(answer.calls)
-        return len(self._lanes(state, self._pending(answer.calls, state.turn, state.root), now))
+        turn = state.turn if answer.is_answer else state.turn - 1
+        pending = self._pending(answer.calls, turn, state.root, before=answer.calls_before or 0)
+        return len(self._lanes(state, pending, now))
 
     def of_last(self, state: RunState) -> Sequence[Lane]:
         """The calls of the last answer, grouped by what may run at once."""
@@ -53,7 +55,8 @@ class PendingCalls:
         return pending if self._is_alone else list(chain.from_iterable(self._lanes(state, pending, state.answered_at)))
 
     def _of(self, state: RunState, calls: Sequence[ToolCall]) -> Sequence[PendingCall]:
-        pending = self._pending(calls, state.turn - 1, None if self._is_alone else state.root)
+        root = None if self._is_alone else state.root
+        pending = self._pending(calls, state.turn - 1, root, before=state.calls_before)
         if not self._handoffs:
             return pending
         return checked(pending, self._handoffs, 0 if state.handed is None else state.handed.times)
@@ -62,8 +65,10 @@ class PendingCalls:
         talks = {key: talk for key, talk in state.talks.items() if talk.by == self._holder}
         return lanes(pending, talks, self._messages, now=now)
 
-    def _pending(self, calls: Sequence[ToolCall], turn: int, root: str | None) -> Sequence[PendingCall]:
+    def _pending(self, calls: Sequence[ToolCall], turn: int, root: str | None, *, before: int) -> Sequence[PendingCall]:
         return [
-            PendingCall(call_number(turn, index), index, call.id, call.name, call.arguments, root, holder=self._holder)
+            PendingCall(
+                call_number(turn, before + index), index, call.id, call.name, call.arguments, root, holder=self._holder
+            )
             for index, call in enumerate(calls)
         ]

@@ -1,17 +1,24 @@
 """The agents that may have a run, each with its own turns and tools: who has it stands in the state."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from stagepost.workflows import State, StepContext
 
 from .._delegation._calls import Lane
-from .._delegation._state import Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import RunState
 from .._tools._toolbox import Toolbox
-from ..errors import UnknownAgent
+from ..errors import InvalidAgent, UnknownAgent
 from ._calling import ToolCalling
 from ._made import MadeCall
 from ._summarizing import Summarizing
 from ._turn import Turn
+
+if TYPE_CHECKING:
+    from ._programming import Programming
+
+_NO_PROGRAMS: Final = "a program of it is under way, and it has no programs= any more: give it back, or cancel the run"
 
 
 class Seat:
@@ -22,6 +29,7 @@ class Seat:
         calling: Makes its calls.
         summarizing: Has summaries written of what its model no longer sees.
         toolbox: What its model may call; None if that depends on servers or toolsets.
+        programs: Runs the programs that are its answers; None if they are none.
 
     Attributes:
         toolbox: See above.
@@ -31,10 +39,17 @@ class Seat:
         lanes: The calls of the last answer, grouped by what may run at once.
         lane: Makes the calls of a group.
         in_order: The results of all groups.
+        programs: See above.
     """
 
     def __init__(
-        self, turn: Turn, calling: ToolCalling, summarizing: Summarizing, toolbox: Toolbox | None = None
+        self,
+        turn: Turn,
+        calling: ToolCalling,
+        summarizing: Summarizing,
+        toolbox: Toolbox | None = None,
+        *,
+        programs: "Programming | None" = None,
     ) -> None:
         self.toolbox = toolbox
         self.take = turn.take
@@ -43,6 +58,18 @@ class Seat:
         self.lanes = calling.lanes
         self.lane = calling.lane
         self.in_order = calling.in_order
+        self.programs = programs
+        self._name = turn.agent
+
+    async def program(self, given: State, context: StepContext) -> Mapping[str, object]:
+        """Run the program of the last answer as far as it comes.
+
+        Raises:
+            InvalidAgent: The agent writes programs no more.
+        """
+        if self.programs is None:
+            raise InvalidAgent(self._name, _NO_PROGRAMS)
+        return await self.programs.take(given, context)
 
 
 class Seats:
@@ -58,6 +85,10 @@ class Seats:
     async def take(self, given: State, context: StepContext) -> Mapping[str, object]:
         """Take the next turn."""
         return await self._of(given).take(given, context)
+
+    async def program(self, given: State, context: StepContext) -> Mapping[str, object]:
+        """Run the program of the last answer as far as it comes."""
+        return await self._of(given).program(given, context)
 
     async def summarize(self, given: State, context: StepContext) -> Changes:
         """Have the summary written that is due."""

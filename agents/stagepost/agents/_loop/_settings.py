@@ -7,7 +7,8 @@ from typing import Final
 from stagepost.workflows import StepContext
 
 from .._definition._definition import MESSAGE_AGENT, AgentDefinition, toolsets_of
-from .._delegation._state import Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import RunState
 from .._models._model import ToolSchema
 from .._models._settings import ModelSettings
 from .._models._settings_keys import settings_secrets

@@ -10,7 +10,8 @@ from .._context._rendering import summary_request
 from .._context._view import View
 from .._context._window import SummaryBy, summary_by
 from .._definition._hooks import ModelContext, is_model_hook, model_chain
-from .._delegation._state import Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import RunState
 from .._models._around import model_window
 from .._models._messages import encodable
 from .._models._model import Model, ModelRequest, ModelResponse

@@ -1,11 +1,13 @@
 """One turn: ask the model, judge its answer, and account for both in the state."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from stagepost.workflows import State, StepContext
 
 from .._delegation._calls import call_number
-from .._delegation._state import FAILURE, OUTPUT, Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import FAILURE, OUTPUT, RunState
 from .._models._messages import AssistantMessage, ToolCall, UserMessage
 from .._tools._answer_reader import Accepted, AnswerReader, GivenUp, Verdict
 from ..errors import BudgetExceeded
@@ -15,6 +17,9 @@ from ._beginning import NOT_BEGUN, with_answer
 from ._calling import ToolCalling
 from ._news import NO_NEWS, news_of
 from ._pending_calls import PendingCalls
+
+if TYPE_CHECKING:
+    from ._programming import Programming
 
 
 class Turn:
@@ -26,16 +31,26 @@ class Turn:
         reader: Judges what it answers.
         pending: Knows which calls may go on at once.
         calling: Knows which call may begin with the answer that wants it.
+        programs: Runs the programs that are the agent's answers; None if they are none.
     """
 
     def __init__(
-        self, accounting: Accounting, asking: Asking, reader: AnswerReader, pending: PendingCalls, calling: ToolCalling
+        self,
+        accounting: Accounting,
+        asking: Asking,
+        reader: AnswerReader,
+        pending: PendingCalls,
+        calling: ToolCalling,
+        *,
+        programs: "Programming | None" = None,
     ) -> None:
         self._accounting = accounting
         self._asking = asking
         self._reader = reader
         self._pending = pending
         self._calling = calling
+        self._programs = programs
+        self.agent = asking.agent
 
     async def take(self, given: State, context: StepContext) -> Mapping[str, object]:
         """The changes of the next turn to a run's state.
@@ -51,12 +66,19 @@ class Turn:
         except BudgetExceeded as error:
             raise error.after(_complaint(state)) from None
         news = await news_of(context, state.heard) if context.has_signals else NO_NEWS
-        asking = self._asking.ask(state, context, news.messages, is_last=account.is_last_turn)
+        is_last = account.is_last_turn
+        asking = self._asking.ask(state, context, news.messages, is_last=is_last)
         response, seen = await account.during(asking)
         if response is None:
             return seen
         answer = as_message(response, state.turn)
+        if self._programs is not None:
+            answer = answer.model_copy(update={"calls": ()})  # it was offered none
         account.charge(response.usage, tool_calls=len(answer.calls))
+        if self._programs is not None:
+            begun = self._programs.begun(context, is_last=is_last) if response.is_final else {}
+            said: Changes = {"messages": [*news.messages, answer], "spent": account.spent, "calls": 0, **seen, **begun}
+            return {**said, "heard": news.heard} if news.heard else said
         verdict = self._reader.judge(answer, is_final=response.is_final)
         late = NO_NEWS if verdict.end is None else await news_of(context, news.heard or state.heard)
         changes: Changes = {

@@ -11,7 +11,8 @@ from .._context._compacting import Compacting
 from .._context._counting import BYTES, Tally, estimate, estimate_tools
 from .._context._excerpt import READ_RESULT_SCHEMA
 from .._context._shown import Shown
-from .._delegation._state import Changes, RunState
+from .._delegation._records import Changes
+from .._delegation._state import RunState
 from .._models._around import count_tokens, model_window
 from .._models._messages import AssistantMessage, ChatMessage, SystemMessage, Usage, UserMessage
 from .._models._model import ToolSchema

@@ -20,6 +20,7 @@ from .._models._addresses import bare_address
 from .._models._model import JsonSchema
 from .._tools._invoking import ToolResult, invoked
 from .._tools._outside import Answer, AnyAnswer, Outside, Question, Refuse
+from .._tools._returned import as_json
 from .._tools._tool import Tool
 from .._tracing._current import current_trace_context
 from ..errors import McpCallFailed
@@ -224,7 +225,7 @@ def told(result: RemoteResult, server: str, tool: str) -> str | ToolResult:
         McpCallFailed: It is an error without parts.
     """
     if not result.is_error:
-        return ToolResult(result.text, parts=result.parts) if result.parts else result.text
+        return ToolResult(result.text, parts=result.parts) if result.parts else as_json(result.text)
     error = McpCallFailed(server, tool, result.text)
     if result.parts:
         return ToolResult(describe_error(error), is_error=True, parts=result.parts)

@@ -24,6 +24,7 @@ from pydantic import AnyUrl, ValidationError
 from ..errors import AuthorizationFailed
 from ._grants import AGAIN, Attempt, Ticket
 from ._sdk_known import KeptClient, metadata_of, plain, restore
+from ._sdk_tls import known_certificates
 
 _PATIENCE: Final = 15.0  # seconds for each request to an authorization server
 _LARGEST: Final = 1_000_000  # bytes of an answer
@@ -245,5 +246,5 @@ class Send:
 
 @asynccontextmanager
 async def _requests() -> AsyncIterator[Send]:
-    async with httpx2.AsyncClient(timeout=_PATIENCE, follow_redirects=False) as client:
+    async with httpx2.AsyncClient(verify=known_certificates(), timeout=_PATIENCE, follow_redirects=False) as client:
         yield Send(client)

@@ -9,6 +9,7 @@ from mcp.client.auth import OAuthFlowError
 from .._models._addresses import bare_address, shown_address
 from ._oauth import AuthorizationCode, HttpAuth
 from ._remote import Refusal
+from ._sdk_tls import known_certificates
 from ._server import Http
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class HttpClient(httpx2.AsyncClient):
 
     def __init__(self, http: Http, name: str, **options: Any) -> None:
         self._credentials = None if http.auth is None else _credentials(name, http.url, http.auth)
-        super().__init__(headers=dict(http.headers), auth=self._credentials, **options)
+        super().__init__(verify=known_certificates(), headers=dict(http.headers), auth=self._credentials, **options)
         self._shown = httpx2.URL(bare_address(http.url))
         self._url = _ShownUrl(http.url)
         self.is_open = False

@@ -73,6 +73,10 @@ class SystemMessage(_Frozen):
 _is_empty: Final = not_  # in C: it is called at each save
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 Parts: TypeAlias = Annotated[tuple[Part, ...], Field(exclude_if=_is_empty)]
 
 
@@ -91,7 +95,7 @@ class UserMessage(_Frozen):
 
 
 class AssistantMessage(_Frozen):
-    """An answer of the model.
+    """An answer of the model, or calls that the program makes which is in the answer before.
 
     Attributes:
         role: The kind of message.
@@ -99,6 +103,7 @@ class AssistantMessage(_Frozen):
         calls: The tool calls that it requests. Without any, the text is its final answer.
         thinking: The model's thinking, as far as the provider shows it; not part of the answer.
         provider: Content that only its provider can read.
+        calls_before: Of calls that a program makes: how many it has made before these; None for an answer of the model.
     """
 
     role: Literal["assistant"] = "assistant"
@@ -106,6 +111,12 @@ class AssistantMessage(_Frozen):
     calls: tuple[ToolCall, ...] = ()
     thinking: Annotated[Text, Field(exclude_if=_is_empty)] = ""
     provider: Annotated[tuple[ProviderContent, ...], Field(exclude_if=_is_empty, repr=False)] = ()
+    calls_before: Annotated[int | None, Field(exclude_if=_is_none, repr=False)] = None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the model has said this."""
+        return self.calls_before is None
 
 
 class ToolMessage(_Frozen):
@@ -118,6 +129,7 @@ class ToolMessage(_Frozen):
         text: The result, as JSON unless it is a text; or the error.
         is_error: Whether something went wrong.
         parts: Pictures, sounds and files of the result.
+        is_json: Whether the text is JSON that a program is given the values of; False for results that models read.
     """
 
     role: Literal["tool"] = "tool"
@@ -126,6 +138,7 @@ class ToolMessage(_Frozen):
     text: Text
     is_error: bool = False
     parts: Parts = ()
+    is_json: Annotated[bool, Field(exclude_if=_is_empty, repr=False)] = False
 
 
 ChatMessage: TypeAlias = Annotated[

@@ -1,22 +1,20 @@
 """Replay of recorded answers from a file."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
-from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 from anyio import to_thread
 from anyio.lowlevel import checkpoint
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
-from pydantic_core import to_json
+from pydantic import BaseModel, Field, ValidationError
 
 from ..errors import InvalidModel, RecordingMissing
 from ._around import Around
 from ._masking import KeyMask, without_secret_content
 from ._messages import ProviderContent, ToolCall, Usage
 from ._model import Model, ModelRequest, ModelResponse
+from ._request_key import request_key
 from ._tokens import Tokens
 
 
@@ -54,10 +52,6 @@ class _Recording(BaseModel):
     @property
     def response(self) -> ModelResponse:
         return ModelResponse(self.text, self.calls, self.usage, self.thinking, self.provider, self.is_final)
-
-
-_REQUEST: Final = TypeAdapter(ModelRequest)
-_SILENT: Final = frozenset({"cache", "timeout"})  # settings that change nothing of an answer
 
 
 class ReplayModel(Around):
@@ -101,7 +95,7 @@ class ReplayModel(Around):
         if not self._loaded:
             self._known = {**await to_thread.run_sync(self._read), **self._known}  # another task may have been faster
             self._loaded = True
-        key = self._key(request)
+        key = request_key(request, self._mask.known)
         if key not in self._known:
             return await self._ask(request, key)
         Tokens(request).add_whole(self._known[key])
@@ -117,15 +111,6 @@ class ReplayModel(Around):
             self._known[key] = _Recording.model_validate_json(line).response  # what another process will read
             await to_thread.run_sync(self._append, line)
         return self._known[key]
-
-    def _key(self, request: ModelRequest) -> str:
-        given = ((name, value) for name, value in asdict(request.settings).items() if name not in _SILENT)
-        told = {name: value for name, value in given if value is not None and value != {}}
-        settings = f"\n{to_json(told, fallback=repr).decode()}" if told else ""
-        tools = () if request.provider_tools else ("provider_tools",)
-        left_out = {"on_token", "settings", "left_out", "prompt", *tools}  # no model reads where a prompt is from
-        said = f"{_REQUEST.dump_json(request, exclude=left_out).decode()}{settings}"
-        return sha256(self._mask.known(said).encode()).hexdigest()
 
     def _read(self) -> dict[str, ModelResponse]:
         try:

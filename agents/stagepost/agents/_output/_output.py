@@ -117,6 +117,16 @@ class Output:
         except ValidationError:
             raise given from None
 
+    def read_value(self, value: object) -> object | Complaint:
+        """The answer that JSON values hold, or what is wrong with it."""
+        try:
+            found: object = self._type.validator.validate_json(to_json(value))
+        except BaseException as error:  # noqa: BLE001  # a validator of the user's may raise anything
+            why = _problem(error)
+        else:
+            return found
+        return Complaint(why, f"the returned value is not a valid {self.name}: {why}")
+
     def read_text(self, text: str) -> object | Complaint:
         """The answer that a text holds, or what is wrong with it.
 

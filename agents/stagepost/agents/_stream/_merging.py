@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 from stagepost.workflows import Told
 
 from .._context._view import WHOLE
+from .._delegation._calls import is_of_program
 from .._live._told import Piece, ProgressMade, TurnBegun
 from ._compactions import compactions
 from ._part import StreamPart
@@ -309,4 +310,6 @@ def _place_of(told: Told) -> tuple[str, object]:
 
 def _is_of_answer(part: StreamPart) -> bool:
     """Whether a part says that an answer of a model is whole."""
-    return isinstance(part, ToolCalled) or (isinstance(part, MessageSaid) and part.role == "assistant")
+    if isinstance(part, ToolCalled):
+        return not is_of_program(part.tool_call_id)
+    return isinstance(part, MessageSaid) and part.role == "assistant"

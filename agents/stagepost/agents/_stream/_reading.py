@@ -128,12 +128,12 @@ class Reading:
             place = tree.first + offset
             is_known = place <= position.upto
             calls = position.calls if is_known else {}
-            turn += not is_known
-            talked = Counter[str]()
+            turn += not is_known and message.is_answer
+            talked, before = Counter[str](), message.calls_before or 0
             for index, call in enumerate(message.calls):
                 at = place + 1 + index
                 told = calls.get(at, _NOTHING)
-                request = Request.of(tree, Requested(call, at, call_number(turn - 1, index), talked))
+                request = Request.of(tree, Requested(call, at, call_number(turn - 1, before + index), talked))
                 if told.result or told.agent > 1 or request is None:
                     continue
                 if self._left <= 0:

@@ -15,7 +15,8 @@ from .._context._view import VIEW, WHOLE, View
 from .._definition._approvals import APPROVE
 from .._definition._definition import MESSAGE_AGENT
 from .._delegation._calls import LANE
-from .._delegation._state import ENDED, OUTPUT, Handed
+from .._delegation._records import Handed
+from .._delegation._state import ENDED, OUTPUT
 from .._loop._history import MESSAGES
 from .._loop._made import MADE
 from .._models._messages import ToolMessage

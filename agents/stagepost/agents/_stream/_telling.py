@@ -95,8 +95,8 @@ class Telling:
 
     def _message(self, place: int, message: ChatMessage) -> Iterator[Draft]:
         """A message that is no result of an own call, and the calls that it makes."""
-        before, is_answer = self.position, isinstance(message, AssistantMessage)
-        is_request = before.turn == self._run.first_turn and not is_answer
+        before, is_answer = self.position, isinstance(message, AssistantMessage) and message.is_answer
+        is_request = before.turn == self._run.first_turn and not isinstance(message, AssistantMessage)
         at = self._run.info.created_at if is_request else self._run.saved_at
         said = [] if isinstance(message, ToolMessage) else [_said(message)]
         made = message.calls if isinstance(message, AssistantMessage) else ()
@@ -135,7 +135,10 @@ class Telling:
         places = range(upto + 1, end + 1)
         for index, call in enumerate(answer.calls):
             if not self._has_result(places[index]):
-                yield from self._call(places[index], index, call, places if is_joined and handed is None else ())
+                number = call_number(self.position.turn - 1, (answer.calls_before or 0) + index)
+                yield from self._call(
+                    places[index], index, number, call, places if is_joined and handed is None else ()
+                )
             if self.position.upto == end:
                 return True
         if not is_joined or not all(map(self._has_result, places)):
@@ -152,17 +155,18 @@ class Telling:
         """All is told that belongs to the calls of an answer, of which the last result is at a place."""
         self.position = Position(end, self.position.turn, 0, {}, self.position.holder)
 
-    def _call(self, place: int, index: int, call: ToolCall, places: Sequence[int]) -> Iterator[Draft]:
+    def _call(self, place: int, index: int, number: str, call: ToolCall, places: Sequence[int]) -> Iterator[Draft]:
         """What belongs to a call whose result was not told.
 
         Args:
             place: Place of the result.
             index: Place of the call among those of the answer.
+            number: Its number.
             call: The call.
             places: Those of all results of the answer, if nothing is told after these; otherwise nothing.
         """
         if self._run.has_asked:
-            yield from self._asking_people(place, index, call)
+            yield from self._asking_people(place, number, call)
         below = self._tree.below.get(place)
         if self.position.calls.get(place, _NOTHING).agent > 1:
             is_whole = True
@@ -189,9 +193,8 @@ class Telling:
                 self._pass(places[-1])
             yield self._part(ToolReturned, at, place, call.id, _returned(result, self._longest))
 
-    def _asking_people(self, place: int, index: int, call: ToolCall) -> Iterator[Draft]:
+    def _asking_people(self, place: int, number: str, call: ToolCall) -> Iterator[Draft]:
         """What a call asks people, and what was in doubt of it."""
-        number = call_number(self.position.turn - 1, index)
         yield from self._asked("approvals", approvals(self._run, call, number), place, call)
         yield from self._asked("questions", questions(self._run, call, number), place, call)
         yield from self._asked("doubts", doubts(self._run, number), place, call)

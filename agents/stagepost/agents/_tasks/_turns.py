@@ -31,7 +31,8 @@ from stagepost.workflows import (
     State,
 )
 
-from .._delegation._state import RunState, Said
+from .._delegation._records import Said
+from .._delegation._state import RunState
 from .._loop._history import MESSAGES
 from .._loop._loop import AgentLoop
 from .._models._messages import ChatMessage

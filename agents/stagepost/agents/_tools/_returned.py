@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from types import NoneType
 from typing import Final, NamedTuple
 
-from pydantic_core import to_json, to_jsonable_python
+from pydantic_core import from_json, to_json, to_jsonable_python
 
 from stagepost.checkpoint import PLAIN, CannotStore, codec_for
 
@@ -14,6 +14,23 @@ from ._tool import Tool
 _RESULTS: Final = codec_for(object)  # any value, by what it is
 _COMMON: Final = frozenset({int, bool, NoneType})  # have one form, so that it need not be read back to be sure
 _PARTS: Final = (Image, Audio, File)
+
+
+class Json(str):
+    """The text of a result that is JSON: models read it, and programs get its values."""
+
+    __slots__ = ()
+
+
+def as_json(text: str) -> str:
+    """A text of somebody who only gives texts: marked as JSON if it is an object or a list of it."""
+    if not text.startswith(("{", "[")):
+        return text
+    try:
+        from_json(text)
+    except ValueError:
+        return text
+    return Json(text)
 
 
 class ToolResult(NamedTuple):
@@ -44,7 +61,7 @@ def as_result(tool: Tool[..., object], returned: object) -> ToolResult:
     if isinstance(returned, str):
         return ToolResult(returned)
     if type(returned) in _COMMON:
-        return ToolResult(PLAIN.dump(returned, _where(tool)).decode())
+        return ToolResult(Json(PLAIN.dump(returned, _where(tool)).decode()))
     if isinstance(returned, ToolResult):
         return _checked(tool, returned)
     listing = Listing()
@@ -52,7 +69,7 @@ def as_result(tool: Tool[..., object], returned: object) -> ToolResult:
     if values:
         text = "\n".join(value if isinstance(value, str) else listing.take(value) for value in values)
     else:
-        text = _as_json(tool, returned, listing)
+        text = Json(_as_json(tool, returned, listing))
     return _checked(tool, ToolResult(text, parts=tuple(listing.parts)))
 
 

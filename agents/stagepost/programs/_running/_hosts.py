@@ -1,6 +1,6 @@
 """How a program waits: not at all in a script, in a greenlet on an event loop."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from .._errors import InvalidValue
@@ -23,10 +23,9 @@ def in_branch(fault: Fault, number: int) -> Fault:
 
 
 class Calls:
-    """Calls tools, counts the calls and notes them."""
+    """Counts calls of tools and notes them."""
 
-    def __init__(self, tools: Mapping[str, ProgramTool]) -> None:
-        self.tools = tools
+    def __init__(self) -> None:
         self._count = 0
 
     def begin(self, machine: Machine) -> None:

@@ -1,7 +1,7 @@
 """Runs programs."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,8 @@ from ._program import perform
 from ._world import Surroundings, World
 
 if TYPE_CHECKING:
-    from ._loop_host import LoopHost
+    from ._started import StartedProgram
+    from ._strands import Strands
 
 
 async def run(
@@ -42,12 +43,13 @@ async def run(
         InvalidValue: An input is no value of programs.
         PackageMissing: A package of ``stagepost[programs]`` is missing.
     """
-    from ._loop_host import LoopHost  # noqa: PLC0415 - scripts need no event loop
+    from ._loop_host import drive  # noqa: PLC0415 - scripts need no event loop
+    from ._strands import Strands  # noqa: PLC0415 - nor greenlets
 
     tools = tools or {}
-    host = LoopHost(tools)
-    machine = _machine(host, data, limits, around)
-    outcome: Outcome = await host.drive(partial(perform, machine, source, memory or {}, tools))
+    strands = Strands()
+    machine = _machine(strands, data, limits, around)
+    outcome: Outcome = await drive(strands, partial(perform, machine, source, memory or {}, tools), tools)
     return outcome
 
 
@@ -70,8 +72,38 @@ def run_sync(
     return perform(_machine(host, data, limits, around), source, memory or {}, ())
 
 
+def start(
+    source: str,
+    *,
+    data: Mapping[str, Any],
+    memory: Mapping[str, Any],
+    tools: Collection[str],
+    limits: Limits,
+    around: Surroundings,
+) -> "StartedProgram":
+    """A program that works only when it is told to, and asks for calls of tools instead of making them.
+
+    Args:
+        source: The program.
+        data: As for `run`.
+        memory: As for `run`.
+        tools: Names of the tools that it may call.
+        limits: As for `run`.
+        around: As for `run`.
+
+    Raises:
+        PackageMissing: A package of ``stagepost[programs]`` is missing.
+    """
+    from ._started import StartedProgram  # noqa: PLC0415 - programs without greenlets need it not
+    from ._strands import Strands  # noqa: PLC0415
+
+    strands = Strands()
+    machine = _machine(strands, data, limits, around)
+    return StartedProgram(strands, partial(perform, machine, source, memory, tools))
+
+
 def _machine(
-    host: "DirectHost | LoopHost", data: Mapping[str, Any] | None, limits: Limits | None, around: Surroundings | None
+    host: "DirectHost | Strands", data: Mapping[str, Any] | None, limits: Limits | None, around: Surroundings | None
 ) -> Machine:
     machine = Machine(limits or Limits(), host, World(data or {}, around or Surroundings()), time.perf_counter)
     host.machine = machine

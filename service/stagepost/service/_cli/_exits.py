@@ -24,7 +24,8 @@ class Exit(IntEnum):
 MEANINGS: Final[Mapping[Exit, str]] = MappingProxyType(
     {
         Exit.OK: "done; of a run that was followed: it has completed",
-        Exit.FOUND: "the run has failed, died or was cancelled; there is damage, or a run that could not go on",
+        Exit.FOUND: "the run has failed, died or was cancelled; there is damage, a run that could not go on, or a bad "
+        "cell of an evaluation",
         Exit.USAGE: "the command line is wrong, or what `--app` names",
         Exit.NOT_FOUND: "there is no such run, wait, effect, signal, workflow or schedule",
         Exit.REFUSED: "refused: another process owns the file, the key may not, or the run is not in a state for this",

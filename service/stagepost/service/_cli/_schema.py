@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from .._wire._done import Done
+from .._wire._evaluation import CellFound
 from .._wire._history import HistoryPage
 from .._wire._keys import KeyMade
 from .._wire._run import RunShown
@@ -46,12 +47,13 @@ OUTPUTS: Final[Mapping[str, tuple[type[BaseModel], ...]]] = MappingProxyType(
         "backup": (BackupMade,),
         "verify": (VerifyFound,),
         "doctor": (DoctorReport,),
+        "evaluate": (CellFound,),
         "chat": (ChatEvent,),
         "keys new": (KeyMade,),
     }
 )
 LINES: Final = frozenset(
-    {"runs watch", "runs resume", "runs fork", "runs retry", "chat"}
+    {"runs watch", "runs resume", "runs fork", "runs retry", "evaluate", "chat"}
 )  # write one JSON object per line
 _ERROR: Final[type[BaseModel]] = CommandFailed
 

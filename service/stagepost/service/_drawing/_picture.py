@@ -107,7 +107,7 @@ _KINDS: Final = {
 }
 
 
-_UNSIGNED: Final = (Kind.MORE, Kind.TOPIC, Kind.OUTSIDE)
+_UNSIGNED: Final = (Kind.MORE, Kind.TOPIC, Kind.GROUP, Kind.OUTSIDE)
 
 
 def _title(shown: Measured, y: float) -> Markup:
@@ -116,7 +116,7 @@ def _title(shown: Measured, y: float) -> Markup:
     return element("text", shown.title, class_="d-name", x=28, y=y)
 
 
-_ROUND: Final = (Kind.CHOICE, Kind.TOPIC)
+_ROUND: Final = (Kind.CHOICE, Kind.TOPIC, Kind.GROUP)
 
 
 def _rounding(box: Box) -> float:

@@ -70,9 +70,11 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
         "InvalidRequest",
         "KeyReused",
         "LabelRefused",
+        "NoSender",
         "NotAnAgent",
+        "UnknownChannel",
     ),
-    HTTPStatus.TOO_MANY_REQUESTS: ("TooManyRequests", "TooManyStreams"),
+    HTTPStatus.TOO_MANY_REQUESTS: ("LoadRefused", "TooManyRequests", "TooManyStreams"),
     HTTPStatus.INTERNAL_SERVER_ERROR: ("TurnFailed",),
     HTTPStatus.SERVICE_UNAVAILABLE: (
         "NotServing",

@@ -6,7 +6,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from .._drawing._hub_picture import OUTSIDE, Doing, HubAgent, HubWay, draw_hub
+from .._drawing._hub_picture import OUTSIDE, Doing, HubAgent, HubGroup, HubWay, draw_hub
 from .._verbs._hub_pace import Sent
 from .._verbs._hub_seen import AgentSeen, HubSeen
 from ._asking import Ask
@@ -23,7 +23,9 @@ def picture(ask: Ask, found: HubSeen) -> Markup:
     ]
     topics = {each.name: each.topics for each in (*agents, *listeners)}
     ways = [*_sent(found, topics), *_waiting(found), *_planned(found)]
-    return draw_hub(found.name, [*agents, *listeners], ways, title=f"Who sends to whom on hub {found.name}")
+    groups = [HubGroup(group.topic, group.name, group.members) for group in found.groups]
+    title = f"Who sends to whom on hub {found.name}"
+    return draw_hub(found.name, [*agents, *listeners], ways, title=title, groups=groups)
 
 
 def _agent(ask: Ask, each: AgentSeen, found: HubSeen) -> HubAgent:

@@ -4,7 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from stagepost._dataclasses import dataclass
-from stagepost.hub import AgentDescription, AgentMetrics, DeadLetter, Hub, HubMetrics, StuckAgent, Traffic
+from stagepost.hub import (
+    AgentDescription,
+    AgentMetrics,
+    DeadLetter,
+    GroupDescription,
+    Hub,
+    HubMetrics,
+    StuckAgent,
+    Traffic,
+)
 
 from ._hub_pace import HubPace, Pace
 
@@ -38,6 +47,7 @@ class HubSeen:
         count: How many agents it has.
         found: How many of these were asked for.
         listeners: Names and patterns of listeners.
+        groups: Subscribers of which one gets each publication.
         stuck: Agents that have been handling one message for long.
         letters: Its dead letters, the latest first.
         traffic: What is on its way.
@@ -50,6 +60,7 @@ class HubSeen:
     count: int
     found: int
     listeners: Sequence[tuple[str, Sequence[str]]]
+    groups: Sequence[GroupDescription]
     stuck: Sequence[StuckAgent]
     letters: Sequence[DeadLetter]
     traffic: Sequence[Traffic]
@@ -79,6 +90,7 @@ def seen(hub: Hub, pace: HubPace, *, at: float, text: str = "", skip: int = 0) -
         count=len(described),
         found=len(every),
         listeners=topology.listeners,
+        groups=topology.groups,
         stuck=tuple(stuck.values()),
         letters=hub.dead_letters[::-1],
         traffic=traffic,

@@ -80,6 +80,30 @@ def doctor(*, file: FileOption = None, json: JsonOption = False, debug: DebugOpt
 
 
 @main.command()
+def evaluate(
+    evaluation: Annotated[
+        str, typer.Argument(metavar="MODULE:NAME", show_default=False, help="An Evaluation, or what makes one.")
+    ],
+    *,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file", "-f", metavar="FILE", help="Keep it in this store's file: a later call goes on with it."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the cells, one line of JSON each.")
+    ] = None,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Ask agents the same cases, and have the answers judged."""
+    from .._evaluating import judged
+
+    act(partial(judged, evaluation, file, out), json=json, debug=debug)
+
+
+@main.command()
 def chat(
     agent: Annotated[
         str, typer.Argument(metavar="AGENT", show_default=False, help="MODULE:NAME, or with --url or --app its name.")

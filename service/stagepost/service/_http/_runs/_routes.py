@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Route
 
 from ..._keys._caller import Caller
 from ..._keys._key import Scope
+from ..._verbs._scopes import SCOPES
 from .._bodies import read_json
 from .._serving import caller, serving
 from ._events import run_events, starts_stream, wants_events
@@ -44,7 +45,7 @@ async def _chosen(operations: Mapping[str, Operation], request: Request) -> Resp
 
 
 async def _answered(operation: Operation, request: Request) -> Response:
-    who = caller(request, operation.needed)
+    who = caller(request, SCOPES[operation.verb])
     call = await _call(operation, request, who)
     if operation.begin is not None and wants_events(request):
         return await starts_stream(request, call, operation.begin)
@@ -54,7 +55,7 @@ async def _answered(operation: Operation, request: Request) -> Response:
 
 
 async def _streamed(operation: Operation, request: Request) -> Response:
-    who = caller(request, operation.needed)
+    who = caller(request, SCOPES[operation.verb])
     return await run_events(request, await _call(operation, request, who))
 
 

@@ -1,0 +1,109 @@
+"""Finds the one program in the answer of a model."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ._fault import Fault
+
+_FENCE: Final = re.compile(
+    r"```[ \t]*(?P<word>[\w+-]*)[^\n]*\n(?P<fenced>.*?)(?:\n?[ \t]*```|\n?</(?:clojure|lisp)>|\Z)"
+    r"|<(?P<tag>clojure|lisp)>(?P<tagged>.*?)</(?P=tag)>",
+    re.DOTALL,
+)
+_LINES: Final = re.compile(r"\r\n?|[\u2028\u2029\x85]")
+_TYPED: Final = str.maketrans(
+    {
+        "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'",
+        "\u200b": None, "\u200c": None, "\u200d": None, "\u2060": None, "\ufeff": None, "\u00a0": " ", "\u202f": " ",
+    }
+)  # fmt: skip
+_OPEN: Final = {"(": ")", "[": "]", "{": "}"}
+_WORD: Final = re.compile(r"[^\s,()\[\]{}\"]+")
+_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_BLANK: Final = re.compile(r"(?:[\s,]|;[^\n]*)+")
+
+
+def find(answer: str, words: Sequence[str]) -> str:
+    """The program: the block with one of the words, else the block that begins with ``(``, else the whole answer.
+
+    Line ends, invisible characters and curly quotes are set right, and forms after ``#_`` left out.
+
+    Args:
+        answer: What the model has said.
+        words: After the three backquotes.
+
+    Raises:
+        Fault: There is none, or more than one.
+    """
+    answer = _LINES.sub("\n", answer).translate(_TYPED)
+    named: list[str] = []
+    others: list[str] = []
+    for found in _FENCE.finditer(answer):
+        word = (found["tag"] or found["word"]).lower()
+        code = (found["tagged"] if found["tag"] else found["fenced"]).strip()
+        (named if word in words else others).append(code)
+    blocks = named or [code for code in others if code.startswith("(")]
+    whole = answer.strip()
+    if not blocks and whole.startswith("("):
+        blocks = [whole]
+    if len(blocks) > 1:
+        raise Fault(
+            "no_code_found",
+            f"the answer has {len(blocks)} blocks of code, and exactly one is expected. Write one block with the whole "
+            "program: blocks do not share their variables",
+        )
+    if not blocks or not blocks[0]:
+        raise Fault(
+            "no_code_found",
+            f"the answer has no program. Write one in a code block that begins with ```{words[0]}, or let the answer "
+            "begin with (",
+        )
+    return _without_discarded(blocks[0])
+
+
+def _without_discarded(code: str) -> str:
+    """The program without the forms that ``#_`` discards."""
+    if "#_" not in code:
+        return code
+    kept, place = [], 0
+    while place < len(code):
+        text = _TEXT.match(code, place) or (_BLANK.match(code, place) if code[place] == ";" else None)
+        if text is not None:
+            kept.append(text.group())
+            place = text.end()
+        elif code.startswith("#_", place):
+            place = _after_form(code, place + 2)
+        else:
+            kept.append(code[place])
+            place += 1
+    return "".join(kept)
+
+
+def _after_form(code: str, place: int) -> int:
+    """The place after the next form."""
+    blank = _BLANK.match(code, place)
+    place = blank.end() if blank else place
+    if code.startswith("#_", place):  # each discards one form of its own
+        return _after_form(code, _after_form(code, place + 2))
+    waiting: list[str] = []
+    while place < len(code):
+        text = _TEXT.match(code, place) or _BLANK.match(code, place)
+        if text is not None:
+            place = text.end()
+        elif code[place] in _OPEN:
+            waiting.append(_OPEN[code[place]])
+            place += 1
+        elif code[place] in ")]}":
+            if not waiting:
+                return place
+            waiting.pop()
+            place += 1
+        else:
+            word = _WORD.match(code, place)
+            place = word.end() if word else place + 1
+            if word and code[place : place + 1] in {"(", "[", "{", '"'} and word.group() in {"#", "#?"}:
+                continue  # what begins with # has its rest after it
+        if not waiting:
+            return place
+    return place

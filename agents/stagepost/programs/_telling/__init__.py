@@ -1,0 +1,1 @@
+"""What a model is told: the system prompt, and the feedback after a program."""

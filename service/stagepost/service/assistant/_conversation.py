@@ -1,0 +1,71 @@
+"""What was said in conversations, in a table of the store."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from stagepost.checkpoint import Statement
+from stagepost.workflows import StepContext
+
+from ._request import AssistantRequest, HistoryLine
+
+CREATE: Final = (
+    Statement(
+        "CREATE TABLE IF NOT EXISTS app_assistant_lines (tenant TEXT NOT NULL, conversation TEXT NOT NULL, "
+        "number INTEGER NOT NULL, request TEXT NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL, "
+        "channel TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (tenant, conversation, number))"
+    ),
+    Statement(
+        "CREATE UNIQUE INDEX IF NOT EXISTS app_assistant_said ON app_assistant_lines (tenant, request, role)",
+    ),
+    Statement(
+        "CREATE TABLE IF NOT EXISTS app_assistant_ways (tenant TEXT NOT NULL, conversation TEXT NOT NULL, "
+        "way TEXT NOT NULL, PRIMARY KEY (tenant, conversation))"
+    ),
+)
+_LAST: Final = (
+    "SELECT role, text, channel, at FROM app_assistant_lines WHERE tenant = ? AND conversation = ? "
+    "ORDER BY number DESC LIMIT ?"
+)
+_NEXT: Final = "SELECT coalesce(max(number), -1) + 1 FROM app_assistant_lines WHERE tenant = ? AND conversation = ?"
+_INSERT: Final = "INSERT INTO app_assistant_lines VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+async def history_of(request: AssistantRequest, context: StepContext, most: int) -> tuple[HistoryLine, ...]:
+    """The last lines of a conversation, oldest first.
+
+    Args:
+        request: The message that it goes on with.
+        context: Of a step of its run.
+        most: How many lines.
+    """
+    rows = await context.query(_LAST, request.tenant, request.conversation_id, most)
+    return tuple(
+        HistoryLine.model_validate(
+            {"role": role, "text": text, "channel": channel, "at": datetime.fromtimestamp(float(str(at)), UTC)}
+        )
+        for role, text, channel, at in reversed(rows)
+    )
+
+
+async def keep(request: AssistantRequest, answer: str, context: StepContext) -> None:
+    """Write a message and its answer to the conversation, in the commit of the step.
+
+    Args:
+        request: The message.
+        answer: What was answered.
+        context: Of the step.
+    """
+    ((number,),) = await context.query(_NEXT, request.tenant, request.conversation_id)
+    first, now = int(str(number)), context.clock()
+    for offset, (role, text) in enumerate((("user", request.message), ("assistant", answer))):
+        context.write(
+            _INSERT,
+            request.tenant,
+            request.conversation_id,
+            first + offset,
+            request.request_id,
+            role,
+            text,
+            request.channel,
+            now,
+        )

@@ -1,0 +1,93 @@
+"""The parts that an assistant is made of: ranges of days, requests, texts."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from tests._examples import law
+from tests.service.assistant._desk import Rules, desk, request, says
+
+from stagepost.service.assistant import RANGES, AssistantTexts, DateRange, InvalidRange, User, date_range
+
+NOW = datetime(2026, 3, 1, 2, 30, tzinfo=UTC)  # a Sunday; in Los Angeles it is still February
+
+
+@pytest.mark.parametrize(
+    ("name", "zone", "first", "last"),
+    [
+        ("today", "UTC", "2026-03-01", "2026-03-01"),
+        ("today", "America/Los_Angeles", "2026-02-28", "2026-02-28"),
+        ("yesterday", "UTC", "2026-02-28", "2026-02-28"),
+        ("this_week", "UTC", "2026-02-23", "2026-03-01"),
+        ("This week", "UTC", "2026-02-23", "2026-03-01"),
+        ("last_week", "UTC", "2026-02-16", "2026-02-22"),
+        ("this_month", "UTC", "2026-03-01", "2026-03-31"),
+        ("this_month", "America/Los_Angeles", "2026-02-01", "2026-02-28"),
+        ("last_month", "UTC", "2026-02-01", "2026-02-28"),
+        ("2026-02-27", "UTC", "2026-02-27", "2026-02-27"),
+        ("2025-12-30:2026-01-02", "UTC", "2025-12-30", "2026-01-02"),
+        ("2025-12-30 : 2026-01-02", "UTC", "2025-12-30", "2026-01-02"),
+    ],
+)
+def test_names_stand_for_days_in_the_time_zone_of_the_user(name: str, zone: str, first: str, last: str) -> None:
+    found = date_range(name, now=NOW, time_zone=zone)
+    assert (str(found.first), str(found.last)) == (first, last)
+    assert found.first in found
+    assert date(2020, 1, 1) not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("someday", "it is none of today, yesterday"),
+        ("2026-02-30", "does not exist"),
+        ("2026-03-02:2026-03-01", "is after"),
+        ("", "it is none of"),
+    ],
+)
+def test_other_names_are_refused(name: str, why: str) -> None:
+    with pytest.raises(InvalidRange, match=why):
+        date_range(name, now=NOW, time_zone="UTC")
+
+
+def test_a_range_is_in_order() -> None:
+    with pytest.raises(ValidationError, match="is after"):
+        DateRange(name="x", first=date(2026, 1, 2), last=date(2026, 1, 1))
+
+
+@given(
+    st.sampled_from(RANGES),
+    st.datetimes(timezones=st.just(UTC)).filter(lambda now: 1900 < now.year < 9000),
+    st.sampled_from(["UTC", "Asia/Tokyo", "America/Los_Angeles", "Pacific/Kiritimati", "Europe/Oslo"]),
+)
+@law(40, 1000)
+def test_each_range_has_whole_days_around_now(name: str, now: datetime, zone: str) -> None:
+    found = date_range(name, now=now, time_zone=zone)
+    today = date_range("today", now=now, time_zone=zone).first
+    assert (today in found) is (name in {"today", "this_week", "this_month"})
+    assert 1 <= (found.last - found.first).days + 1 <= 31
+    if name.endswith("week"):
+        assert (found.first.weekday(), (found.last - found.first).days) == (0, 6)
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../etc/passwd", "/etc/localtime"])
+def test_a_time_zone_that_is_none_is_refused(zone: str) -> None:
+    with pytest.raises(ValidationError, match="no time zone is named"):
+        User(id="ada", time_zone=zone)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "x" * 20_001], ids=["empty", "blank", "too long"])
+def test_a_message_that_says_nothing_or_too_much_is_refused(text: str) -> None:
+    with pytest.raises(ValidationError):
+        request(text)
+
+
+async def test_an_apology_that_does_not_fit_its_channel_is_replaced_by_the_last_one() -> None:
+    texts = AssistantTexts(cannot_help="# **Sorry**", last_resort="Sorry.")
+    async with desk(Rules(composer=says({"response": ""})), texts=texts) as it:
+        await it.assistant.ask(request())
+        assert it.outbox.texts("+47") == ["Hi,\n\n❌ Sorry."]
+        result = await it.assistant.ask(request(number=2, channel="email"))
+    assert "Sorry" in result.formatted_response.text

@@ -51,7 +51,7 @@ async def test_a_run_that_the_code_does_not_fit_says_why_and_takes_no_answer() -
                 assert "nothing is accepted" in (await http.get("/inspect")).text
                 answer = await http.post("/inspect/waits/digest-1/approval", data={"value": "true"})
                 assert answer.status_code == 409
-                assert "Nothing was said." in answer.text
+                assert "The answer was not stored." in answer.text
                 assert (await http.post("/inspect/runs/digest-1/do/resume", data={})).status_code == 409
                 check = (await http.get("/inspect/check?go=yes")).text
                 assert "left open" in check

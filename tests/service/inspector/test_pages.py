@@ -9,7 +9,7 @@ from tests.service.inspector import _office as office
 from tests.service.inspector._pages import pages
 
 from stagepost.checkpoint import MemoryStore
-from stagepost.service import Key, Scope, new_key
+from stagepost.service import Key, Scope, ServiceSettings, new_key
 from stagepost.workflows import END, Chain, Graph, Parallel, Runner, State, Wait, key_equals, step
 
 HOSTILE = "<script>alert(1)</script>\x00\x1b[31m\u202e&amp;\"'"
@@ -67,7 +67,7 @@ async def test_a_failed_run_says_first_why_where_and_at_which_attempt() -> None:
         assert page.index("Why it failed") < page.index("label printer at dock 4") < page.index("<code>ship</code>")
         assert "tried 2 times" in page
         assert "print_label" in page[page.index("Traceback") :]
-        assert page.index("Let it go on") < page.index("Why it failed")
+        assert page.index("Resume") < page.index("Why it failed")
 
 
 async def test_runs_are_filtered_by_what_is_combined() -> None:
@@ -106,6 +106,9 @@ async def test_pages_of_the_list_hold_each_run_once() -> None:
             found = re.search(r'rel="next" href="([^"]+)"', page)
             address = found[1].replace("&amp;", "&") if found else ""
         assert seen == [f"mail-{number:03}" for number in reversed(range(90))]
+        combined = (await http.get("/inspect/runs?workflow=mail&since=2001-01-01T00:00")).text
+        assert "Act on all that match" in combined  # to count these would be to read them
+        assert 'class="number"' not in combined
 
 
 async def test_whatever_was_stored_is_text() -> None:
@@ -202,3 +205,5 @@ async def test_the_inspector_can_be_left_out() -> None:
     async with pages(inspector=False) as http:
         assert (await http.get("/inspect")).status_code == 404
         assert (await http.get("/login")).status_code == 404
+    settings = ServiceSettings.from_environment({"STAGEPOST_INSPECTOR": "0"})
+    assert settings.app_options()["inspector"] is False

@@ -9,7 +9,7 @@ from tests.service.inspector import _office as office
 from tests.service.inspector._pages import pages
 
 from stagepost.checkpoint import MemoryStore
-from stagepost.service import Key, Scope, new_key
+from stagepost.service import Key, Scope, ServiceSettings, new_key
 from stagepost.workflows import END, Chain, Graph, Parallel, Runner, State, Wait, key_equals, step
 
 HOSTILE = "<script>alert(1)</script>\x00\x1b[31m\u202e&amp;\"'"
@@ -67,7 +67,7 @@ async def test_a_failed_run_says_first_why_where_and_at_which_attempt() -> None:
         assert page.index("Why it failed") < page.index("label printer at dock 4") < page.index("<code>ship</code>")
         assert "tried 2 times" in page
         assert "print_label" in page[page.index("Traceback") :]
-        assert page.index("Let it go on") < page.index("Why it failed")
+        assert page.index("Resume") < page.index("Why it failed")
 
 
 async def test_runs_are_filtered_by_what_is_combined() -> None:
@@ -202,3 +202,5 @@ async def test_the_inspector_can_be_left_out() -> None:
     async with pages(inspector=False) as http:
         assert (await http.get("/inspect")).status_code == 404
         assert (await http.get("/login")).status_code == 404
+    settings = ServiceSettings.from_environment({"STAGEPOST_INSPECTOR": "0"})
+    assert settings.app_options()["inspector"] is False

@@ -97,6 +97,6 @@ def last_failure(history: RunHistory) -> AttemptEntry | None:
 
 def _did(ask: Ask) -> str:
     if ask.given("did") == "answer":
-        return "The run got what was said."
+        return "The answer was stored, and the run goes on."
     act = ACTS.get(ask.given("did"))
     return "" if act is None else act.did

@@ -23,6 +23,7 @@ from stagepost.hub import (
     NoHandler,
     SubscriptionAdded,
     SubscriptionRemoved,
+    handles,
 )
 from stagepost.hub import _groups as groups
 from stagepost.hub.testing import idle
@@ -566,3 +567,51 @@ async def test_of_very_many_busy_members_some_are_compared(monkeypatch: pytest.M
             assert (await hub.publish("jobs.1", Ping())).delivered == ("gate-5",)
             for gate in members:
                 gate.opened.set()
+
+
+async def test_a_member_that_is_about_to_leave_is_passed_over() -> None:
+    """Between closing an agent and ending its subscriptions nobody else runs; here it is closed alone."""
+    with fail_after(10):
+        async with Hub() as hub:
+            first, second = gates(hub, "first", "second")
+            await hub.publish("jobs.1", Ping())
+            await first.entered.wait()
+            registration = hub._directory.member("first")
+            assert registration.endpoint is not None
+            assert registration.standing().room is groups.Room.FREE
+            registration.endpoint.workers.closing = True
+            assert registration.standing().room is groups.Room.CLOSING
+            for _ in range(2):
+                assert (await hub.publish("jobs.1", Ping())).delivered == ("second",)
+            registration.endpoint.workers.closing = False
+            first.opened.set()
+            second.opened.set()
+
+
+async def test_a_keyed_member_gets_what_a_full_group_has_for_its_key() -> None:
+    seen: list[tuple[int, int]] = []
+
+    class PerKey:
+        def __init__(self, key: int) -> None:
+            self.key = key
+
+        @handles
+        async def take(self, ping: Ping) -> None:
+            seen.append((self.key, ping.number))
+
+    with fail_after(10):
+        async with Hub() as hub:
+            (gate,) = gates(hub, "gate", mailbox=1)
+            for _ in range(2):
+                await hub.send("gate", Ping())
+                await gate.entered.wait()
+
+            async def register() -> None:
+                hub.register("keyed", PerKey, per=lambda ping: ping.number, topics="jobs.>", group="workers")
+
+            async with create_task_group() as tasks:
+                tasks.start_soon(register)
+                delivery = await hub.publish("jobs.1", Ping(7), timeout=None)
+            assert delivery.delivered == ("keyed",)
+            await until(lambda: seen == [(7, 7)])
+            gate.opened.set()

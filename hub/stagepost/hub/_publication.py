@@ -141,7 +141,7 @@ class Publication:
         self._taken.add(chosen)
         if chosen is not member and (handler := chosen.handlers.look_up(type(self._payload))) is not None:
             self._groups[envelope] = group, chosen
-            envelope.recipient = endpoint = chosen.endpoint or chosen.open_endpoint(self._engine)
+            envelope.recipient = endpoint = chosen.endpoint or chosen.open_endpoint(self._engine, self._payload)
             envelope.handler = handler
         return endpoint
 

@@ -212,6 +212,7 @@ class InstanceTerminated(HubEvent):
     """
 
     level: ClassVar[Level] = "error"
+    log_words: ClassVar[str] = "an instance of {agent} was ended by {error}"
 
     agent: str
     error: str

@@ -672,7 +672,8 @@ async def test_a_full_member_that_leaves_leaves_the_message_to_another_full_one(
 
             async def close() -> None:
                 await until(lambda: hub.metrics().sent == 5)
-                (group,) = hub._directory.groups or ()
+                assert hub._directory.groups is not None
+                (group,) = hub._directory.groups
                 chosen = next(reversed(group.members))
                 hub._directory.member(chosen.id).endpoint.workers.closing = True  # type: ignore[union-attr]  # it has one
 

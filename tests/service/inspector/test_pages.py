@@ -106,6 +106,9 @@ async def test_pages_of_the_list_hold_each_run_once() -> None:
             found = re.search(r'rel="next" href="([^"]+)"', page)
             address = found[1].replace("&amp;", "&") if found else ""
         assert seen == [f"mail-{number:03}" for number in reversed(range(90))]
+        combined = (await http.get("/inspect/runs?workflow=mail&since=2001-01-01T00:00")).text
+        assert "Act on all that match" in combined  # to count these would be to read them
+        assert 'class="number"' not in combined
 
 
 async def test_whatever_was_stored_is_text() -> None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from time import thread_time
+from time import monotonic, thread_time
 from typing import Any
 
 import anyio
@@ -34,8 +34,9 @@ class Reader:
         self._lines = answer.iter_lines()
 
     def next(self) -> tuple[str, str]:
-        kind = ""
+        kind, until = "", monotonic() + LIMIT
         for line in self._lines:
+            assert monotonic() < until, "only what keeps the connection open has come"
             name, _, value = line.partition(": ")
             if name == "event":
                 kind = value

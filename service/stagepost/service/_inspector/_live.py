@@ -18,7 +18,6 @@ from ._asking import Ask
 from ._pulse import Pulse
 from ._rendering import Rendering, state_of
 from ._shown import Build, Shown
-from ._steps import Metered
 
 _AGAIN: Final = b"retry: 1000\n\n"  # milliseconds after which a browser comes back
 
@@ -57,9 +56,9 @@ class Following:
             async with aclosing(self._news(seen)) as news:
                 async for _ in news:
                     await self._pulse.turn()
-                    look = Metered(self._parts())
-                    parts = await look
-                    self._pulse.took(look.cost)
+                    begun = anyio.current_time()
+                    parts = await self._parts()
+                    self._pulse.took(anyio.current_time() - begun)
                     for event in changed(known, parts):
                         yield event
                     known = state_of(parts)

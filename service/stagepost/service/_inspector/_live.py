@@ -53,12 +53,15 @@ class Following:
             for event in changed(known, parts):
                 yield event
             known = state_of(parts)
+            looks = 0
             async with aclosing(self._news(seen)) as news:
                 async for _ in news:
                     await self._pulse.turn()
                     begun = anyio.current_time()
                     parts = await self._parts()
-                    self._pulse.took(anyio.current_time() - begun)
+                    looks += 1
+                    if looks > 1:  # the first belongs to opening the page
+                        self._pulse.took(anyio.current_time() - begun)
                     for event in changed(known, parts):
                         yield event
                     known = state_of(parts)

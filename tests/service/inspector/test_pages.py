@@ -5,11 +5,13 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from tests.service.inspector import _office as office
 from tests.service.inspector._pages import pages
 
 from stagepost.checkpoint import MemoryStore
-from stagepost.service import Key, Scope, ServiceSettings, new_key
+from stagepost.service import Key, RequestLimits, Scope, ServiceSettings, create_app, new_key
 from stagepost.workflows import END, Chain, Graph, Parallel, Runner, State, Wait, key_equals, step
 
 HOSTILE = "<script>alert(1)</script>\x00\x1b[31m\u202e&amp;\"'"
@@ -199,6 +201,20 @@ async def test_a_run_that_is_not_there_is_said_as_a_page() -> None:
         found = await http.get("/inspect/runs/none", headers={"accept": "text/html"})
         assert found.status_code == 404
         assert "<h1>Not Found</h1>" in found.text
+
+
+async def test_below_a_prefix_all_addresses_have_it() -> None:
+    async with MemoryStore() as store, office.runner(store) as runner:
+        await office.fill(runner)
+        outer = Starlette(routes=[Mount("/agents", app=create_app(runner, limits=RequestLimits.none()))])
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(outer), base_url="http://localhost") as http:
+            for path in ("", "/runs", "/runs/order-1042", "/runs/order-1042/do/fork", "/waits/order-1041/release"):
+                page = (await http.get(f"/agents/inspect{path}")).text
+                found = re.findall(r'(?:href|src|action)="(/[^"]*)"', page)
+                assert found
+                assert not [each for each in found if not each.startswith("/agents/")], path
+            done = await http.post("/agents/inspect/runs/mail-1/do/cancel", data={})
+            assert done.headers["location"] == "/agents/inspect/runs/mail-1?did=cancel"
 
 
 async def test_the_inspector_can_be_left_out() -> None:

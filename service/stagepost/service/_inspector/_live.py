@@ -18,7 +18,6 @@ from ._asking import Ask
 from ._pulse import Pulse
 from ._rendering import Rendering, state_of
 from ._shown import Build, Shown
-from ._steps import Metered
 
 _AGAIN: Final = b"retry: 1000\n\n"  # milliseconds after which a browser comes back
 
@@ -54,12 +53,15 @@ class Following:
             for event in changed(known, parts):
                 yield event
             known = state_of(parts)
+            looks = 0
             async with aclosing(self._news(seen)) as news:
                 async for _ in news:
                     await self._pulse.turn()
-                    look = Metered(self._parts())
-                    parts = await look
-                    self._pulse.took(look.cost)
+                    begun = anyio.current_time()
+                    parts = await self._parts()
+                    looks += 1
+                    if looks > 1:  # the first belongs to opening the page
+                        self._pulse.took(anyio.current_time() - begun)
                     for event in changed(known, parts):
                         yield event
                     known = state_of(parts)

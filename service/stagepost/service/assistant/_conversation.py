@@ -26,8 +26,10 @@ _LAST: Final = (
     "SELECT role, text, channel, at FROM app_assistant_lines WHERE tenant = ? AND conversation = ? "
     "ORDER BY number DESC LIMIT ?"
 )
-_NEXT: Final = "SELECT coalesce(max(number), -1) + 1 FROM app_assistant_lines WHERE tenant = ? AND conversation = ?"
-_INSERT: Final = "INSERT INTO app_assistant_lines VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT: Final = (
+    "INSERT INTO app_assistant_lines SELECT ?1, ?2, coalesce(max(number), -1) + 1, ?3, ?4, ?5, ?6, ?7 "
+    "FROM app_assistant_lines WHERE tenant = ?1 AND conversation = ?2"
+)
 
 
 async def history_of(request: AssistantRequest, context: StepContext, most: int) -> tuple[HistoryLine, ...]:
@@ -47,7 +49,7 @@ async def history_of(request: AssistantRequest, context: StepContext, most: int)
     )
 
 
-async def keep(request: AssistantRequest, answer: str, context: StepContext) -> None:
+def keep(request: AssistantRequest, answer: str, context: StepContext) -> None:
     """Write a message and its answer to the conversation, in the commit of the step.
 
     Args:
@@ -55,17 +57,6 @@ async def keep(request: AssistantRequest, answer: str, context: StepContext) -> 
         answer: What was answered.
         context: Of the step.
     """
-    ((number,),) = await context.query(_NEXT, request.tenant, request.conversation_id)
-    first, now = int(str(number)), context.clock()
-    for offset, (role, text) in enumerate((("user", request.message), ("assistant", answer))):
-        context.write(
-            _INSERT,
-            request.tenant,
-            request.conversation_id,
-            first + offset,
-            request.request_id,
-            role,
-            text,
-            request.channel,
-            now,
-        )
+    where = (request.tenant, request.conversation_id, request.request_id)
+    for role, text in (("user", request.message), ("assistant", answer)):
+        context.write(_INSERT, *where, role, text, request.channel, context.clock())

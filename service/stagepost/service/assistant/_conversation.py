@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from stagepost.checkpoint import Statement
+from stagepost.checkpoint import CheckpointStore, Statement
 from stagepost.workflows import StepContext
 
 from ._request import AssistantRequest, HistoryLine
@@ -32,21 +32,35 @@ _INSERT: Final = (
 )
 
 
-async def history_of(request: AssistantRequest, context: StepContext, most: int) -> tuple[HistoryLine, ...]:
+_FORGET: Final = (
+    "DELETE FROM app_assistant_lines WHERE tenant = ? AND conversation = ?",
+    "DELETE FROM app_assistant_ways WHERE tenant = ? AND conversation = ?",
+)
+
+
+async def lines_of(
+    reader: StepContext | CheckpointStore, tenant: str, conversation: str, most: int
+) -> tuple[HistoryLine, ...]:
     """The last lines of a conversation, oldest first.
 
     Args:
-        request: The message that it goes on with.
-        context: Of a step of its run.
+        reader: The store, or the context of a step.
+        tenant: Whose conversation.
+        conversation: Which.
         most: How many lines.
     """
-    rows = await context.query(_LAST, request.tenant, request.conversation_id, most)
+    rows = await reader.query(_LAST, tenant, conversation, most)
     return tuple(
         HistoryLine.model_validate(
             {"role": role, "text": text, "channel": channel, "at": datetime.fromtimestamp(float(str(at)), UTC)}
         )
         for role, text, channel, at in reversed(rows)
     )
+
+
+async def forget(store: CheckpointStore, tenant: str, conversation: str) -> None:
+    """Delete all lines of a conversation, and which way it is answered."""
+    await store.execute(*(Statement(text, (tenant, conversation)) for text in _FORGET))
 
 
 def keep(request: AssistantRequest, answer: str, context: StepContext) -> None:

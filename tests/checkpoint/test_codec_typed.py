@@ -424,6 +424,13 @@ def test_the_order_of_a_union_counts(kind: Any, first: type[BaseModel]) -> None:
     assert type(codec_for(kind).load(b'{"name":"Tom"}')) is first
 
 
+def test_a_type_has_the_schema_of_what_is_stored() -> None:
+    form = create_model("Form", ok=(bool, Field(alias="isOk")))
+    found = codec_for(form).schema
+    assert found is not None
+    assert found["properties"] == {"ok": {"title": "Ok", "type": "boolean"}}
+
+
 def test_the_summary_of_a_type_tells_types_of_one_name_apart() -> None:
     one, other = create_model("Form", ok=(bool, ...)), create_model("Form", ok=(bool, ...), why=(str, object()))
     assert codec_for(one).summary == codec_for(create_model("Form", ok=(bool, ...))).summary

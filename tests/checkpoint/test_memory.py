@@ -16,6 +16,7 @@ from stagepost.checkpoint import (
     NewRun,
     Owner,
     RunNotFound,
+    Statement,
     StoreClosed,
     StoreError,
 )
@@ -119,3 +120,13 @@ async def test_an_old_sqlite_is_refused_on_entering(monkeypatch: pytest.MonkeyPa
     with pytest.raises(StoreError, match=r"SQLite 3\.36\.0 is too old"):
         async with MemoryStore():
             pass
+
+
+async def test_each_commit_changes_the_version_of_the_data() -> None:
+    async with MemoryStore() as store:
+        before = await store.data_version()
+        assert await store.data_version() == before
+        await store.execute(
+            Statement("CREATE TABLE app_notes (text TEXT)"), Statement("INSERT INTO app_notes VALUES (1)")
+        )
+        assert await store.data_version() != before

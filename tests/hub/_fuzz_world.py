@@ -16,6 +16,7 @@ from tests.hub._fuzz_far import Far
 from tests.hub._fuzz_handlers import implementation
 from tests.hub._fuzz_listening import Reader
 from tests.hub._fuzz_program import Call, Program, Task
+from tests.hub._fuzz_replies import check_replies, read
 from tests.hub._fuzz_sending import SENDING
 from tests.hub._fuzz_threads import call_by_portal, problem_of_a_foreign_call
 from tests.hub._hostile_errors import Odd
@@ -33,7 +34,6 @@ from stagepost.hub import (
     Middleware,
     Priority,
     Proceed,
-    Replies,
     Restart,
     Sends,
     Timer,
@@ -58,6 +58,7 @@ class Record:
     ended: int | None = None
     outcome: str = "open"
     delivery: Delivery | None = None
+    left: bool = False
 
 
 async def _pass(context: Context, proceed: Proceed) -> object:
@@ -140,7 +141,7 @@ class World:
         """Register an agent of its kind."""
         kind = self.program.kind_of(agent)
         generation = self.generation[agent] + 1
-        restartable = kind.form in ("class", "hooks", "factory")
+        restartable = kind.form in ("class", "hooks", "factory", "stream_class")
         supervision = "resume" if isinstance(kind.supervision, Restart) and not restartable else kind.supervision
         try:
             self.hub.register(
@@ -153,6 +154,9 @@ class World:
                 detach=kind.detach,
                 overflow=kind.overflow,
                 supervision=supervision,
+                per=_key if kind.keyed else None,
+                instances=2,
+                idle=0.01,
             )
         except DuplicateAgent as error:
             if must:
@@ -253,7 +257,7 @@ class World:
             record.outcome = "internal error"
             self.surprise(f"{call.verb} raised an internal error", error)
         else:
-            record.outcome = "done"
+            record.outcome = "left" if record.left else "done"
         finally:
             self.open_calls -= 1
             record.ended = self.tick()
@@ -262,7 +266,7 @@ class World:
     async def _call(self, via: Hub | Context, call: Call, record: Record) -> None:
         job = Job(record.serial, call.task)
         self.payloads.append(weakref.ref(job))
-        if call.by_thread and isinstance(via, Hub):
+        if call.by_thread and isinstance(via, Hub) and call.verb != "stream":
             await self._call_by_portal(via, call, record, job)
             return
         priority, timeout = call.priority, call.timeout
@@ -280,29 +284,16 @@ class World:
                 )
             case "broadcast":
                 record.delivery = await via.broadcast(job, timeout=timeout, ttl=call.ttl, priority=priority, **names)
+            case "stream":
+                await read(
+                    self,
+                    via.stream(call.target, job, timeout=timeout, priority=priority, window=2, **names),
+                    call,
+                    record,
+                )
             case "request_many":
                 options = {"enough": call.enough, "timeout": timeout, "priority": priority, **names}
-                self._check_replies(await via.request_many(call.topic, job, **options), call, record)
-
-    def _check_replies(self, replies: Replies[object], call: Call, record: Record) -> None:
-        """Each agent is named once, with a reply or with an error that somebody raised."""
-        everyone = [*replies.received, *replies.failures, *replies.unanswered]
-        if len(set(everyone)) < len(everyone) or record.sender in everyone:
-            self.surprise(f"of many agents some were named twice, or the sender was: {replies}")
-        if self.program.keeps_groups and (crowd := self.program.crowded(everyone)):
-            self.surprise(f"of the group {crowd} more than one was asked: {replies}")
-        for error in replies.failures.values():
-            if isinstance(error, HandlerFailed) and not is_own(error.cause, self.program.words):
-                self.surprise("a requester of many saw an error that no handler raised", error.cause)
-        if any(self.root(reply) != record.serial for reply in replies.received.values()):
-            self.surprise(f"a request to many got the reply of another: {replies}")
-        if replies.unanswered and call.timeout is None and len(replies.received) < (call.enough or 9):
-            self.may_be_late(record, replies)
-
-    def may_be_late(self, record: Record, replies: Replies[object]) -> None:
-        """Without a limit of its own, a request ends early only by the deadline of the one being handled."""
-        if record.outside or record.sender is None:
-            self.surprise(f"a request to many without a limit was not waited for: {replies}")
+                check_replies(self, await via.request_many(call.topic, job, **options), call, record)
 
     async def _call_by_portal(self, hub: Hub, call: Call, record: Record, job: Job) -> None:
         names: dict[str, Any] = {
@@ -329,7 +320,7 @@ class World:
                 replies = await call_by_portal(
                     hub, lambda portal: portal.request_many(topic, job, enough=call.enough, **names)
                 )
-                self._check_replies(replies, call, record)
+                check_replies(self, replies, call, record)
 
     @property
     def is_asyncio(self) -> bool:
@@ -340,6 +331,10 @@ class World:
     def may_stop(self) -> bool:
         """Whether the hub may have ended."""
         return self.stopping or "escalate" in self.program.words
+
+
+def _key(job: Job) -> int:
+    return job.serial % 3
 
 
 def _text(error: BaseException) -> str:

@@ -2,18 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Final, NamedTuple, TypeAlias
 
 from stagepost._dataclasses import dataclass
 
+from ._items import of_all_items, of_item
 from ._kept import expanded, windowed
 from ._marks import WORDS, Mark, Standing, strongest
 from ._outline import Kind, Part, Way, parts_in
 from ._standings import Standings
 
-_ITEM: Final = re.compile(r"\[(\d+)\]")
 Address: TypeAlias = Callable[[str], str | None]
 MOST: Final = 500
 _PASSED: Final = (Mark.DONE, Mark.RETRIED)
@@ -125,8 +125,8 @@ class _Building:
     def __init__(self, drawn: Drawn, most: int) -> None:
         self._drawn = drawn
         self._most = most
-        self._expanded = expanded(drawn.outline, most, drawn.opened)
-        self._several = _of_all_items(drawn.outline, drawn.standings)
+        self._several = of_all_items(drawn.outline, drawn.standings)
+        self._expanded = expanded(drawn.outline, most, lambda part: self._stands(part).mark, drawn.opened)
 
     def box(self, part: Part) -> Box:
         """A box with all that is in it."""
@@ -170,7 +170,7 @@ class _Building:
         return self._made(part, self._stands(part), boxes, items=items, toggle=toggle, toggle_text=text, shown=shown)
 
     def _item_shown(self, part: Part, path: str, number: int) -> Part:
-        shown = _of_item(part, path, number)
+        shown = of_item(part, path, number)
         pairs = zip(parts_in(part), parts_in(shown), strict=True)
         self._expanded |= {one.key for drawn, one in pairs if drawn.key in self._expanded}
         return shown
@@ -211,25 +211,27 @@ class _Building:
             tally=Counter((items or {}).values()),
             inner=inner,
             ways=[self._named(way) for way in ways],
-            busy=frozenset(self._named(way) for way in ways if self._is_taken(way, part)),
+            busy=self._taken(part, ways),
         )
 
     def _named(self, way: Way) -> Way:
         return Way(self._drawn.name + way.source, self._drawn.name + way.target, way.label)
 
-    def _is_taken(self, way: Way, part: Part) -> bool:
-        """Whether the run has gone this way: as was decided, or else as the boxes at its ends tell."""
+    def _taken(self, part: Part, ways: Sequence[Way]) -> frozenset[Way]:
+        """The ways that the run has gone: as was decided, or else as the boxes at their ends tell."""
+        marks = {each.key: self._stands(each).mark for each in part.parts} if ways else {}
+        is_over = bool(ways) and self._stands(part).mark in _PASSED
+        return frozenset(self._named(way) for way in ways if self._is_taken(way, marks, is_over=is_over))
+
+    def _is_taken(self, way: Way, marks: Mapping[str, Mark], *, is_over: bool) -> bool:
         led = self._drawn.standings.led.get(way.source.rstrip("/"))
         is_end = way.target.endswith("->END")
         if led is not None:
             return "" in led if is_end else any(_is_in(path, way.target) for path in led)
-        source, target = self._mark_of(way.source, part), self._mark_of(way.target, part)
+        source, target = marks.get(way.source, Mark.AHEAD), marks.get(way.target, Mark.AHEAD)
         if is_end:
-            return source in _PASSED and self._stands(part).mark in _PASSED
+            return source in _PASSED and is_over
         return Mark.AHEAD not in (source, target)
-
-    def _mark_of(self, key: str, part: Part) -> Mark:
-        return next((self._stands(each).mark for each in part.parts if each.key == key), Mark.AHEAD)
 
     def _cell(self, part: Part, number: int, mark: Mark, *, is_open: bool) -> Cell:
         if "[]" in part.path:
@@ -275,38 +277,3 @@ def _is_in(path: str, key: str) -> bool:
 
 def _by_order(counted: tuple[Mark, int]) -> int:
     return [*Mark].index(counted[0])
-
-
-def _of_item(part: Part, path: str, number: int) -> Part:
-    """The worker of a fan-out as that of one item."""
-
-    def of(text: str) -> str:
-        return text.replace(f"{path}[]/", f"{path}[{number}]/", 1) if text.startswith(f"{path}[]/") else text
-
-    return Part(
-        of(part.key),
-        of(part.path),
-        f"item {number}" if part.path == f"{path}[]/" else part.name,
-        part.kind,
-        [_of_item(each, path, number) for each in part.parts],
-        [Way(of(way.source), of(way.target), way.label) for way in part.ways],
-    )
-
-
-def _of_all_items(outline: Part, standings: Standings) -> Mapping[str, Sequence[Standing]]:
-    """How places stand in all items, by the paths under which they are drawn once for all of them."""
-    fan_outs = {part.path for part in parts_in(outline) if part.kind is Kind.EACH}
-    found: dict[str, list[Standing]] = {}
-    for path, standing in standings.places.items():
-        if "[" in path:
-            found.setdefault(_without_numbers(path, fan_outs), []).append(standing)
-    return {path: every for path, every in found.items() if "[]" in path}
-
-
-def _without_numbers(path: str, fan_outs: Iterable[str]) -> str:
-    drawn, last = "", 0
-    for match in _ITEM.finditer(path):
-        drawn += path[last : match.start()]
-        drawn += "[]" if drawn in fan_outs else match[0]
-        last = match.end()
-    return drawn + path[last:]

@@ -1,6 +1,6 @@
 """A hub as a picture: topics, agents, and what goes from one to another."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -67,7 +67,23 @@ class HubWay(NamedTuple):
     is_busy: bool = False
 
 
-def draw_hub(name: str, agents: Sequence[HubAgent], ways: Sequence[HubWay], *, title: str) -> Markup:
+class HubGroup(NamedTuple):
+    """Subscribers of which one gets each publication.
+
+    Attributes:
+        topic: What they subscribe to.
+        name: Of the group.
+        members: Ids of agents and listeners.
+    """
+
+    topic: str
+    name: str
+    members: Sequence[str]
+
+
+def draw_hub(
+    name: str, agents: Sequence[HubAgent], ways: Sequence[HubWay], *, title: str, groups: Sequence[HubGroup] = ()
+) -> Markup:
     """A hub as an SVG, with the topics above those who subscribe to them.
 
     Agents that nothing is known to come to or to go from are left out, unless there are no others.
@@ -77,9 +93,10 @@ def draw_hub(name: str, agents: Sequence[HubAgent], ways: Sequence[HubWay], *, t
         agents: Those that are drawn.
         ways: Who sends to whom; those of agents that are not drawn are left out.
         title: What the picture shows, in a line.
+        groups: Subscribers of which one gets each publication.
     """
     known = {agent.name for agent in agents}
-    arrows = [*dict.fromkeys([*_subscriptions(agents), *(_way(way) for way in ways if _is_drawn(way, known))])]
+    arrows = [*dict.fromkeys([*_subscriptions(agents, groups), *(_way(way) for way in ways if _is_drawn(way, known))])]
     busy = frozenset(_way(way) for way in ways if way.is_busy)
     linked = {end for way in arrows for end in (way.source, way.target)}
     boxes = [box for box in (*_topics(arrows), *map(_agent, agents)) if not arrows or box.key in linked]
@@ -87,8 +104,17 @@ def draw_hub(name: str, agents: Sequence[HubAgent], ways: Sequence[HubWay], *, t
     return picture_of(whole, title=title)
 
 
-def _subscriptions(agents: Sequence[HubAgent]) -> Sequence[Way]:
-    return [Way(_topic(topic), _key(agent.name)) for agent in agents for topic in agent.topics]
+def _subscriptions(agents: Sequence[HubAgent], groups: Sequence[HubGroup]) -> Iterator[Way]:
+    """From topics to who subscribes to them, by way of groups."""
+    within = {(member, group.topic): group for group in groups for member in group.members}
+    for agent in agents:
+        for topic in agent.topics:
+            group = within.get((agent.name, topic))
+            if group is None:
+                yield Way(_topic(topic), _key(agent.name))
+            else:
+                yield Way(_topic(topic), f"group/{group.name}/{topic}")
+                yield Way(f"group/{group.name}/{topic}", _key(agent.name))
 
 
 def _way(way: HubWay) -> Way:
@@ -101,13 +127,16 @@ def _is_drawn(way: HubWay, known: set[str]) -> bool:
 
 
 def _topics(arrows: Sequence[Way]) -> Sequence[Box]:
-    """Boxes of topics, and of the code outside, in the order in which they are met."""
+    """Boxes of topics, groups, and the code outside, in the order in which they are met."""
     ends = dict.fromkeys(end for way in arrows for end in (way.source, way.target))
     found = []
     for end in ends:
         if end.startswith("topic/"):
             name = end.removeprefix("topic/")
             found.append(Box(key=end, name=name, kind=Kind.TOPIC, mark=Mark.AHEAD, words="published to"))
+        elif end.startswith("group/"):
+            group = end.split("/")[1]
+            found.append(Box(key=end, name=f"one of {group}", kind=Kind.GROUP, mark=Mark.AHEAD, words="gets each"))
         elif end == _key(OUTSIDE):
             found.append(Box(key=end, name="no agent", kind=Kind.OUTSIDE, mark=Mark.AHEAD, words="sends"))
     return found

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     AGENT = "agent"
     TOPIC = "topic"
     LISTENER = "listener"
+    GROUP = "group"
     OUTSIDE = "outside"
 
 

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from ._boxes import MOST, Box, Cell, Drawn, boxes_of
 from ._layered._values import Point, Route
-from ._marks import WORDS, Mark
+from ._marks import TALLIED, WORDS
 from ._measured import (
     BAR,
     BAR_WIDTH,
@@ -107,7 +107,7 @@ _KINDS: Final = {
 }
 
 
-_UNSIGNED: Final = (Kind.MORE, Kind.TOPIC, Kind.OUTSIDE)
+_UNSIGNED: Final = (Kind.MORE, Kind.TOPIC, Kind.GROUP, Kind.OUTSIDE)
 
 
 def _title(shown: Measured, y: float) -> Markup:
@@ -116,7 +116,7 @@ def _title(shown: Measured, y: float) -> Markup:
     return element("text", shown.title, class_="d-name", x=28, y=y)
 
 
-_ROUND: Final = (Kind.CHOICE, Kind.TOPIC)
+_ROUND: Final = (Kind.CHOICE, Kind.TOPIC, Kind.GROUP)
 
 
 def _rounding(box: Box) -> float:
@@ -191,7 +191,7 @@ def _cell(box: Box, place: int, cell: Cell, left: float, top: float) -> Markup:
 def _bar(box: Box, count: int, left: float, top: float) -> Markup:
     """How many items stand how, side by side; each that there is can be seen."""
     parts, x = [], left
-    tally = [(mark, box.tally[mark]) for mark in Mark if box.tally.get(mark)]
+    tally = [(mark, box.tally[mark]) for mark in TALLIED if box.tally.get(mark)]
     least = 3.0
     room = BAR_WIDTH - least * len(tally)
     for mark, found in tally:

@@ -69,6 +69,7 @@ class AppSettings(TypedDict):
     origins: tuple[str, ...]
     login_secret: str | None
     has_docs: bool
+    inspector: bool
 
 
 class ServiceSettings(BaseModel):
@@ -92,6 +93,7 @@ class ServiceSettings(BaseModel):
         max_streams: How many streams may be open.
         max_streams_per_caller: How many of them one caller may have.
         docs: Whether it describes its routes (``/openapi.json``); by default not in production.
+        inspector: Whether the inspector is at ``/inspect``.
         grace: Seconds that runs get to save what they do when the service ends.
         login_secret: Signs logins at pages, so that they outlive the process: at least 32 random characters.
     """
@@ -120,6 +122,7 @@ class ServiceSettings(BaseModel):
     max_streams: int = Field(default=1_000, ge=1, description="a number, at least 1")
     max_streams_per_caller: int = Field(default=100, ge=1, description="a number, at least 1")
     docs: bool | None = Field(default=None, description="true or false")
+    inspector: bool = Field(default=True, description="true or false")
     grace: float = Field(default=10.0, ge=0, le=3_600, description="seconds, from 0 to 3600")
     login_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = Field(
         default=None, description="at least 32 random characters", json_schema_extra=HIDDEN
@@ -193,6 +196,7 @@ class ServiceSettings(BaseModel):
             "origins": self.origins,
             "login_secret": None if self.login_secret is None else self.login_secret.get_secret_value(),
             "has_docs": self.has_docs,
+            "inspector": self.inspector,
         }
 
     @classmethod

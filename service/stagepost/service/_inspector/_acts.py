@@ -55,11 +55,11 @@ class Act:
 _ACTS: Final = (
     Act(
         "resume",
-        "Let it go on",
+        "Resume",
         "The run goes on.",
         FAILED,
         "It goes on where it stopped. What was done stays done; what failed is tried again.",
-        of_many="Let those that failed go on",
+        of_many="Resume those that failed",
     ),
     Act(
         "retry_items",

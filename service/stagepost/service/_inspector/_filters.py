@@ -51,6 +51,12 @@ class Filters:
         """Whether nothing is asked for but pages."""
         return not any(self.given[name] for name in (*_LISTS, *_TEXTS))
 
+    @property
+    def is_combined(self) -> bool:
+        """Whether several things are asked for, beside the status."""
+        labels: list[str] = self.given["label"]
+        return len(labels) + sum(bool(self.given[name]) for name in _TEXTS) > 1
+
     def query(self, **changes: Any) -> dict[str, Any]:
         """What stands after the question mark for the same runs, from the first page on, but for some changes."""
         kept = {name: self.given[name] for name in (*_LISTS, *_TEXTS)}

@@ -13,7 +13,7 @@ from ._changes import changes_of
 from ._run import followed
 from ._shown import Shown
 
-_PAGE: Final = 100
+_PAGE: Final = 60
 _ATTEMPTS: Final = 300  # entries that are looked through for other attempts at the same step
 
 

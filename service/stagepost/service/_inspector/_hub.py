@@ -20,7 +20,8 @@ _LETTERS: Final = 20
 
 async def hub(ask: Ask) -> Shown:
     """The whole hub."""
-    found = await look(ask, ask.given("agent"))
+    text, skip = ask.given("agent"), _number(ask.given("skip"))
+    found = await look(ask, text, skip)
     resends = (await ask.verbs.resends(ask.caller)).acts
     letters = found.letters if ask.given("letters") else found.letters[:_LETTERS]
     values = {
@@ -31,8 +32,10 @@ async def hub(ask: Ask) -> Shown:
         "all_letters": ask.url("hub", letters="all") if len(letters) < len(found.letters) else "",
         "resends": resends[:_LETTERS],
         "picture": picture(ask, found),
-        "text": ask.given("agent"),
-        "most": MOST_AGENTS,
+        "text": text,
+        "skip": skip,
+        "before": ask.url("hub", agent=text, skip=max(0, skip - MOST_AGENTS) or "") if skip else "",
+        "after": ask.url("hub", agent=text, skip=skip + MOST_AGENTS) if skip + MOST_AGENTS < found.found else "",
         "did": ask.given("did") == "resend",
     }
     parts = ("figures", "stuck", "picture", "agents", "letters")
@@ -58,7 +61,7 @@ async def agent(ask: Ask) -> Shown:
     return Shown("agent", f"Agent {name}", values, parts=("now", "plans"), section="hub", every=EVERY)
 
 
-async def look(ask: Ask, text: str = "") -> HubSeen:
+async def look(ask: Ask, text: str = "", skip: int = 0) -> HubSeen:
     """How the hub stands.
 
     Raises:
@@ -66,7 +69,7 @@ async def look(ask: Ask, text: str = "") -> HubSeen:
     """
     found = None
     if ask.serving is not None:
-        found = await ask.verbs.hub(ask.caller, ask.serving.pace, text=text)
+        found = await ask.verbs.hub(ask.caller, ask.serving.pace, text=text, skip=skip)
     if found is None:
         raise HTTPException(404, "the runner of this service works with no hub: give it one with Runner(hub=…)")
     return found
@@ -78,7 +81,7 @@ def figures(found: HubSeen) -> Sequence[tuple[str, str, str]]:
     return [
         ("Handled a second", per_second(whole.handled if whole else None), ""),
         ("Failed a second", per_second(whole.failed if whole else None), "bad" if whole and whole.failed else ""),
-        ("Being handled", f"{sum(each.metrics.running for each in found.agents):,}", ""),
+        ("Being handled", f"{metrics.in_flight - metrics.depth:,}", ""),
         ("Waiting in mailboxes", f"{metrics.depth:,}", ""),
         ("Senders without room", f"{metrics.blocked:,}", "warn" if metrics.blocked else ""),
         ("Handled in all", f"{metrics.handled:,}", ""),
@@ -142,6 +145,10 @@ def letter_row(ask: Ask, letter: DeadLetter) -> Mapping[str, Any]:
         "topic": message.topic or "",
         "type": message.type.value,
     }
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 10 else 0  # noqa: PLR2004  # digits of a number of agents
 
 
 def per_second(rate: float | None) -> str:

@@ -6,22 +6,26 @@ from typing import Final
 
 from markupsafe import Markup
 
-from .._drawing._hub_picture import OUTSIDE, Doing, HubAgent, HubWay, draw_hub
+from .._drawing._hub_picture import OUTSIDE, Doing, HubAgent, HubGroup, HubWay, draw_hub
 from .._verbs._hub_pace import Sent
 from .._verbs._hub_seen import AgentSeen, HubSeen
 from ._asking import Ask
 from ._words import seconds
 
-_MOST: Final = 40  # agents that somebody can look at
+_LISTENERS: Final = 20  # that somebody can look at
 
 
 def picture(ask: Ask, found: HubSeen) -> Markup:
     """The hub as an SVG."""
-    agents = [_agent(ask, each, found) for each in found.agents[:_MOST]]
-    listeners = [HubAgent(name, topics=tuple(topics), is_listener=True) for name, topics in found.listeners[:_MOST]]
+    agents = [_agent(ask, each, found) for each in found.agents]
+    listeners = [
+        HubAgent(name, topics=tuple(topics), is_listener=True) for name, topics in found.listeners[:_LISTENERS]
+    ]
     topics = {each.name: each.topics for each in (*agents, *listeners)}
     ways = [*_sent(found, topics), *_waiting(found), *_planned(found)]
-    return draw_hub(found.name, [*agents, *listeners], ways, title=f"Who sends to whom on hub {found.name}")
+    groups = [HubGroup(group.topic, group.name, group.members) for group in found.groups]
+    title = f"Who sends to whom on hub {found.name}"
+    return draw_hub(found.name, [*agents, *listeners], ways, title=title, groups=groups)
 
 
 def _agent(ask: Ask, each: AgentSeen, found: HubSeen) -> HubAgent:

@@ -15,8 +15,8 @@ _KINDS: Final = (
     ("answer", "For people", WaitKind.ANSWER),
     ("effect", "In doubt", WaitKind.EFFECT),
     ("signal", "Signals", WaitKind.SIGNAL),
-    ("timer", "Times", WaitKind.TIMER),
-    ("child", "Other runs", WaitKind.CHILD),
+    ("timer", "Timers", WaitKind.TIMER),
+    ("child", "Child runs", WaitKind.CHILD),
 )
 _PAGE: Final = 15
 _NOTHING: Final = Form({})

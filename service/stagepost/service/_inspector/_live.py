@@ -18,7 +18,6 @@ from ._asking import Ask
 from ._pulse import Pulse
 from ._rendering import Rendering, state_of
 from ._shown import Build, Shown
-from ._steps import Metered
 
 _AGAIN: Final = b"retry: 1000\n\n"  # milliseconds after which a browser comes back
 
@@ -49,16 +48,20 @@ class Following:
         """
         yield _AGAIN
         try:
+            seen = await self._pulse.changed(-1, self._version)  # before anything is read, so that nothing is missed
             parts = await self._parts()  # as any page that is opened: it does not count
-            is_first = True
-            async with aclosing(self._news()) as news:
+            for event in changed(known, parts):
+                yield event
+            known = state_of(parts)
+            looks = 0
+            async with aclosing(self._news(seen)) as news:
                 async for _ in news:
-                    if not is_first:
-                        await self._pulse.turn()
-                        look = Metered(self._parts())
-                        parts = await look
-                        self._pulse.took(look.cost)
-                    is_first = False
+                    await self._pulse.turn()
+                    begun = anyio.current_time()
+                    parts = await self._parts()
+                    looks += 1
+                    if looks > 1:  # the first belongs to opening the page
+                        self._pulse.took(anyio.current_time() - begun)
                     for event in changed(known, parts):
                         yield event
                     known = state_of(parts)
@@ -76,21 +79,20 @@ class Following:
         self._run_id, self._every = shown.run_id, shown.every
         return self._rendering.parts(self._ask, shown)
 
-    async def _news(self) -> AsyncGenerator[None, None]:
-        """Whenever something may have changed: at once, too."""
+    async def _news(self, seen: int) -> AsyncGenerator[None, None]:
+        """Whenever something may have changed since the store was at a version."""
         while self._every:
-            yield
             await anyio.sleep(self._every)
+            yield
         if self._run_id and not isinstance(self._ask.sight, FileVerbs):
             try:
                 async with aclosing(self._ask.bell(self._run_id)) as bell:
-                    async for _ in bell:
+                    async for _ in bell:  # at once, too: something may have come before anybody listened
                         yield
                         if not self._run_id:  # it has ended: what happens now, to delete it, rings no bell
                             break
             except RunLeftOpen:  # nobody here goes on with it; somebody may say what is to become of it
                 pass
-        seen = -1
         while True:
             seen = await self._pulse.changed(seen, self._version)
             yield

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -16,14 +17,15 @@ from .._drawing._boxes import Drawn
 from .._drawing._outline import outline_of
 from .._drawing._picture import draw_run
 from .._drawing._standings import standings_of
-from .._drawing._timeline import Row, timeline
+from .._drawing._timeline import Row, RowKind, timeline, united
 from .._drawing._waterfall import draw_waterfall
 from .._verbs._inspected import Inspected
 from ._asking import Ask
 
 _NUMBERS: Final = re.compile(r"\[\d+\]")
-_ROWS: Final = 60
+_ROWS: Final = 30
 _DRAWN: Final = 50  # places; of larger workflows, boxes are opened one by one
+_BARS: Final = 30  # of the row that stands for all others
 _OPENED: Final = 12  # items and steps that may be open at once
 _BELOW: Final = 8  # runs of one step that are drawn
 _DEEPEST: Final = 2
@@ -51,7 +53,7 @@ class Pictures:
     def waterfall(self) -> Markup | None:
         """When its places worked and waited; None if nothing is known of that."""
         history, now = self.found.history, datetime.now(UTC)
-        rows = timeline([*history.items, *history.under_way], now=now, most=_ROWS)
+        rows = [_coarse(row) for row in timeline([*history.items, *history.under_way], now=now, most=_ROWS)]
         if not rows:
             return None
         numbers = numbers_of(self.found)
@@ -122,6 +124,14 @@ class _RowAddress:
         """The address of the page of a row's place."""
         number = self.numbers.get(row.path)
         return None if number is None else self.ask.url("runs", self.run_id, "steps", str(number))
+
+
+def _coarse(row: Row) -> Row:
+    """The row that stands for all others, with some bars in the place of very many."""
+    if row.kind is not RowKind.MORE or len(row.work) <= _BARS:
+        return row
+    length = row.work[-1].end - row.work[0].begin
+    return replace(row, work=united(row.work, length / _BARS))
 
 
 def numbers_of(found: Inspected) -> Mapping[str, int]:

@@ -57,4 +57,4 @@ def _counted(below: Sequence[RunRow], *, is_open: bool, becomes: str) -> list[st
     if not found:
         return []
     named = ", ".join(found[:_NAMED])
-    return [f"{len(found)} runs below it {becomes}: {named}{' …' if len(found) > _NAMED else ''}"]
+    return [f"Runs below it {becomes}, {len(found)} of them: {named}{' …' if len(found) > _NAMED else ''}"]

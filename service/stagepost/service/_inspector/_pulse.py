@@ -6,15 +6,15 @@ from typing import Final
 import anyio
 
 _LOOK: Final = 0.1  # seconds between two looks at whether anything was committed, however many pages are open
-_SHARE: Final = 0.05  # of the time of the event loop, for all pages that are open
-_LONGEST: Final = 1.0  # seconds that one look keeps the next one from
+_SHARE: Final = 0.05  # of the time, for all pages that are open
+_LONGEST: Final = 2.0  # seconds after a look without another one
 
 
 class Pulse:
     """Tells all open pages that something was committed; only one of them asks the store at a time.
 
     Args:
-        share: How much of the time of the event loop may go into pages that follow.
+        share: How much of the time may go into looks of pages that follow.
     """
 
     def __init__(self, share: float = _SHARE) -> None:
@@ -55,9 +55,9 @@ class Pulse:
             await anyio.sleep(max(self._free_at - anyio.current_time(), 0))
 
     def took(self, cost: float) -> None:
-        """A look has cost something.
+        """A look has taken some time.
 
         Args:
-            cost: Seconds of processor time.
+            cost: Seconds, with those in which the store was read.
         """
         self._free_at = max(self._free_at, anyio.current_time()) + min(cost / self._share, _LONGEST)

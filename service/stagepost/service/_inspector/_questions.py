@@ -62,6 +62,8 @@ def question_of(wait: WaitRow, known: Mapping[str, Any] | None) -> Question:
         return Question(wait, "value", schema=known, shown=wait.shown)
     if "schema" not in told:
         return Question(wait, "approval", **call)
-    asked: dict[str, Any] = {"message": str(told.get("message") or ""), "url": str(told.get("url") or "")}
+    url = str(told.get("url") or "")
+    is_web = url.startswith(("https://", "http://"))  # a server has sent it, and a browser follows it
+    asked: dict[str, Any] = {"message": str(told.get("message") or ""), "url": url if is_web else ""}
     schema = told["schema"] if isinstance(told["schema"], dict) else None
     return Question(wait, "question", schema=schema, **call, **asked)

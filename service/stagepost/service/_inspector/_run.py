@@ -68,7 +68,7 @@ def acts_of(ask: Ask, shown: RunShown, signals: Sequence[str]) -> Sequence[tuple
 def _makes_sense(act: str, shown: RunShown, signals: Sequence[str]) -> bool:
     if act == "retry_items":
         return any(each.failed for each in shown.fan_outs)
-    return act != "signal" or bool(signals)
+    return act != "signal" or (bool(signals) and not is_agent(shown.state))
 
 
 def failure_of(found: Inspected) -> Mapping[str, Any] | None:
@@ -97,6 +97,6 @@ def last_failure(history: RunHistory) -> AttemptEntry | None:
 
 def _did(ask: Ask) -> str:
     if ask.given("did") == "answer":
-        return "The run got what was said."
+        return "The answer was stored, and the run goes on."
     act = ACTS.get(ask.given("did"))
     return "" if act is None else act.did

@@ -18,13 +18,14 @@ _NONE: Final = RunPage(runs=[], next=None, previous=None, damaged=[])
 async def runs(ask: Ask) -> Shown:
     """A page of runs, with how many there are of each status."""
     filters = Filters.of(ask.request.query_params, limit=PAGE)
-    page, counts = _NONE, RunCounts(total=0, by="status", counts={})
+    page: RunPage = _NONE
+    counts: RunCounts | None = RunCounts(total=0, by="status", counts={})
     if filters.asked is not None:
         asked = filters.asked
         page = await ask.sight.list(
             ask.caller, filters.store(), after=asked.after, before=asked.before, limit=asked.limit
         )
-        counts = await ask.sight.count(ask.caller, filters.store(status=None))
+        counts = await _counts(ask, filters, page)
     values = {
         "filters": filters,
         "page": page,
@@ -47,16 +48,27 @@ async def _workflows(ask: Ask, chosen: str) -> Sequence[str]:
     return sorted({*names, *filter(None, [chosen])})
 
 
-def _tabs(ask: Ask, filters: Filters, counts: RunCounts) -> Sequence[tuple[str, str, int, bool]]:
+async def _counts(ask: Ask, filters: Filters, page: RunPage) -> RunCounts | None:
+    """How many runs there are of each status, whatever status is asked for; None if they would have to be read."""
+    if filters.is_combined and (page.next or page.previous):
+        return None
+    return await ask.sight.count(ask.caller, filters.store(status=None))
+
+
+def _tabs(ask: Ask, filters: Filters, counts: RunCounts | None) -> Sequence[tuple[str, str, int | None, bool]]:
     chosen: list[str] = filters.given["status"]
-    tabs = [(ask.url("runs", **filters.query(status=[])), "all", counts.total, not chosen)]
+    total = None if counts is None else counts.total
+    tabs = [(ask.url("runs", **filters.query(status=[])), "all", total, not chosen)]
     for status in _STATUSES:
         address = ask.url("runs", **filters.query(status=[status]))
-        tabs.append((address, status, counts.counts.get(status, 0), chosen == [status]))
+        number = None if counts is None else counts.counts.get(status, 0)
+        tabs.append((address, status, number, chosen == [status]))
     return tabs
 
 
-def _matching(filters: Filters, counts: RunCounts) -> int:
+def _matching(filters: Filters, counts: RunCounts | None) -> int | None:
+    if counts is None:
+        return None
     names = set(filters.given["status"])
     if not names:
         return counts.total

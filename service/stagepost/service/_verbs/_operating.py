@@ -18,15 +18,16 @@ class Operating(Base):
     """The part of `Verbs` for the hub."""
 
     @verb
-    async def hub(self, pace: HubPace, *, text: str = "") -> HubSeen | None:
+    async def hub(self, pace: HubPace, *, text: str = "", skip: int = 0) -> HubSeen | None:
         """How the hub stands; None if there is none.
 
         Args:
             pace: What is known of it from before.
             text: What the ids of the agents that are wanted contain.
+            skip: How many of these were shown before.
         """
         hub = self._runner.hub
-        return None if hub is None else seen(hub, pace, at=time.monotonic(), text=text)
+        return None if hub is None else seen(hub, pace, at=time.monotonic(), text=text, skip=skip)
 
     @verb
     async def letter(self, message_id: str) -> DeadLetter:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pydantic_core import to_json
+
 from .._signature._types import Field, MapOf, Type, bare
 from .._signature._writing import write_type
 from .._values._show import show
@@ -25,6 +27,11 @@ from ._words import PLAN
 _SAMPLE: Final = 80  # characters
 _WIDE: Final = 30
 _LOGGED: Final = 200
+_SCHEMA: Final = """\
+## Result
+
+Expected: a value whose JSON fits this schema: {schema}
+Call `(return value)` when it is complete."""
 _ENDS: Final = (
     "tool/return  ; (return value) ends the work with this value",
     'tool/fail  ; (fail {:reason :why :message "…"}) ends it without one',
@@ -105,9 +112,9 @@ def plan(steps: tuple[tuple[str, str], ...], summaries: Mapping[str, str]) -> st
 
 def result(facts: PromptFacts) -> str:
     """The type of the result, its fields, and how it is returned."""
-    signature = facts.signature
+    signature, schema = facts.signature, facts.schema
     if signature is None:
-        return ""
+        return "" if schema is None else _SCHEMA.format(schema=to_json(schema).decode())
     lines = ["## Result", "", f"Expected: {write_type(signature.returns)}", *_fields(signature.returns)]
     shown = example(signature.returns)
     if facts.turn.compiles:

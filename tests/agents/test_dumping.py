@@ -23,6 +23,7 @@ from stagepost.agents import (
     KeepLast,
     LLMTool,
     McpServer,
+    Memory,
     ModelSettings,
     NamesMissing,
     PromptContext,
@@ -37,6 +38,7 @@ CLOCK = McpServer.stdio("clock")
 JUDGE = LLMTool("judge", "Judge {text}.")
 POET = AgentTool(Agent("poet", "Write.", description="Writes.", model=OTHER))
 GIVE = handoff("other", description="Gives.", limit=3)
+MEMORY = Memory(scope="all")
 KEEP, CLEAR = KeepLast(turns=4), ClearResults()
 
 
@@ -74,7 +76,7 @@ class Words(PtcLisp):
 
 HOOK, WORDS = Noting(), Words()
 NAMES: dict[str, Any] = {
-    "tools": {"look": look, "send": send, "plain": plain, "clock": CLOCK, "judge": JUDGE, "poet": POET, "give": GIVE},
+    "tools": {"look": look, "send": send, "plain": plain, "clock": CLOCK, "judge": JUDGE, "poet": POET, "give": GIVE, "memory": MEMORY},
     "models": {"fast": MODEL, "big": OTHER, "far": "openai/gpt-5-mini"},
     "types": {"Query": Query, "Report": Report, "numbers": list[int]},
     "parts": {"prompting": prompting, "hook": HOOK, "keep": KEEP, "clear": CLEAR, "wording": wording, "whole": whole,
@@ -107,6 +109,7 @@ AGENTS: dict[str, Agent[Any]] = {
     "programs with a function": Agent("a", "", programs=PtcLisp(prompt=whole)),
     "programs with a text": Agent("a", "", programs=PtcLisp(prompt="Write.")),
     "another language": Agent("a", "", programs=WORDS),
+    "a memory among tools": Agent("a", "", tools=[look, MEMORY, send]),
     "an agent below": Agent("a", "", sub_agents=[Agent("b", "Help.", sub_agents=[Agent("c", "", tools=[send])])]),
 }  # fmt: skip
 
@@ -133,6 +136,15 @@ def test_agents_that_know_each_other_are_what_they_were() -> None:
     assert data["agents"][0] == {  # type: ignore[index]  # JSON is not so narrow
         "name": "lead", "prompt": "Lead.", "sub_agents": ["other", "third"], "tools": ["give"],
     }  # fmt: skip
+
+
+def test_an_agent_below_that_only_has_the_name_of_another_one_is_written_whole() -> None:
+    agents = Agents([Agent("a", "", sub_agents=[Agent("b", "One.")]), Agent("b", "Another.")])
+    loaded = again(agents)
+    assert loaded == agents
+    (below,) = loaded["a"].sub_agents
+    assert isinstance(below, Agent)
+    assert below.prompt == "One."
 
 
 def test_agents_differ_in_each_part() -> None:

@@ -33,7 +33,7 @@ from stagepost.agents import (
 )
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import Hub
-from stagepost.programs import PtcLisp, Signature, Validation
+from stagepost.programs import PtcLisp, Signature, Surroundings, Validation
 from stagepost.programs._running._strands import Strands
 from stagepost.workflows import Runner
 
@@ -284,3 +284,21 @@ async def test_an_agent_that_was_compiled_keeps_its_types_rules_and_hooks() -> N
     with pytest.raises(AgentGaveUp, match="Tool 'send' failed: AssertionError: a"):
         await compiled.execute({"city": "Oslo"}, approve=allow)
     assert seen == ["send"]
+
+
+async def test_its_language_is_that_of_its_program() -> None:
+    own = PtcLisp(float_precision=1)
+    language = CompiledAgent.load("(do 1.25)", "() -> :float", language=own).agent.programs
+    assert language is not None
+    assert (language.name, language.limits, language.validation) == (own.name, own.limits, own.validation)
+    assert (language.memory, language.keeps_tasks) == ("strict", False)
+    assert language.check("(foo)", ()) == own.check("(foo)", ())
+    assert language.load(language.dump({"a": [1]})) == {"a": [1]}
+    assert (language.shortened("x"), language.show([1])) == (own.shortened("x"), "[1]")
+    outcome = await language.run("(+ 1 1)", data={}, memory={}, tools={}, limits=own.limits, around=Surroundings())
+    assert outcome.value == 2
+    late = await language.run(
+        "(System/currentTimeMillis)", data={}, memory={}, tools={}, limits=own.limits, around=Surroundings()
+    )
+    assert late.error is not None
+    assert late.error.kind == "no_clock"

@@ -274,3 +274,22 @@ async def test_a_signature_may_be_given() -> None:
         agent, signature="(n :int, _key :string) -> [:any]", sample={"n": 1, "_key": "secret"}
     )
     assert await compiled.execute({"n": "2", "_key": "k"}) == [2, "k"]
+
+
+async def test_the_sample_is_made_of_the_signature() -> None:
+    agent = Agent(
+        "odd", "Do.", model=ScriptedModel(["(vector data/a data/b data/c data/d data/e data/f data/g)"]),
+        programs=PtcLisp(), budget=Budget(turns=1),
+    )  # fmt: skip
+    types = "(a :string, b {x :int, y :float?}, c [:int], d :bool?, e :map, f :any, g :keyword) -> [:any]"
+    compiled = await CompiledAgent.compile(agent, signature=types)
+    given = {"a": "s", "b": {"x": 1, "y": None}, "c": [2], "e": {}, "f": [3], "g": "k"}
+    assert await compiled.execute(given) == ["s", {"x": 1, "y": None}, [2], None, {}, [3], "k"]
+
+
+async def test_a_signature_may_say_more_of_the_same_inputs() -> None:
+    agent, _ = asked("(vector (:id (first data/rows)))")
+    compiled = await CompiledAgent.compile(
+        agent, signature="(rows [{id :int}], least :int?) -> [:int?]", sample={"rows": []}
+    )
+    assert await compiled.execute({"rows": [{"id": 4}]}) == [4]

@@ -19,6 +19,7 @@ from stagepost.agents import (
     Tasks,
     TraceLog,
     Tracing,
+    call,
     tool,
 )
 from stagepost.agents._tracing._hiding import without_hidden
@@ -55,7 +56,7 @@ async def test_a_program_is_a_span_below_its_turn_and_its_calls_are_below_it() -
     assert (first.input, first.output) == (BRANCHES, {"value": None, "prints": ['names: ["n3" "n1" "n2"]']})
     assert [span.status for span in (first, second, third)] == ["ok", "error", "ok"]
     assert second.error is not None
-    assert second.error.startswith("undefined_variable: undefined_variable: Undefined variable: foo (line 1, column 2)")
+    assert second.error.startswith("undefined_variable: Undefined variable: foo (line 1, column 2)")
     assert [event.attributes for event in third.events] == [{"end": "return"}]
     calls = log.find("tool-look")
     assert [span.input for span in calls] == [{"id": 3}, {"id": 1}, {"id": 2}]
@@ -116,8 +117,8 @@ async def test_fields_that_models_are_not_shown_are_in_no_trace() -> None:
     text = recorder.last.to_jsonl()
     assert "sesame" not in text
     assert "[Hidden]" in text
-    (call,) = recorder.last.find("tool-pass_on")
-    assert (call.input, call.output) == ({"details": {"_code": "[Hidden]"}}, '{"_code":"[Hidden]","seen":"yes"}')
+    (made,) = recorder.last.find("tool-pass_on")
+    assert (made.input, made.output) == ({"details": {"_code": "[Hidden]"}}, '{"_code":"[Hidden]","seen":"yes"}')
 
 
 def test_hiding_looks_into_texts_and_into_what_programs_have_kept() -> None:
@@ -199,6 +200,32 @@ async def test_a_provider_cannot_affect_a_program() -> None:
     result = await asked.agent.run({"rows": []}, tracing=tracing)
     assert (result.output, result.turns) == (expected.output, expected.turns)
     assert tracing.statistics().failed
+
+
+async def test_turns_of_agents_below_are_counted_for_themselves() -> None:
+    poet = Agent("poet", "Write.", model=ScriptedModel(["a line"]), description="Writes.")
+    lead = Agent("lead", "Lead.", model=ScriptedModel([call("poet", request="a"), "done"]), tools=[AgentTool(poet)])
+    recorder = Recorder()
+    await lead.run("Go.", tracing=recorder)
+    told = [line.split("  ") for line in recorder.last.to_turns().splitlines()]
+    assert [[part for part in line if part][0::3] for line in told] == [
+        ["turn 1", "1 call"], ["turn 1", "0 calls"], ["turn 2", "0 calls"],
+    ]  # fmt: skip
+    assert TraceLog(()).to_timeline() == ""
+
+
+async def test_a_program_that_cannot_go_on_ends_with_its_run() -> None:
+    @tool(idempotent=True, timeout=None)
+    async def wait() -> str:
+        await anyio.sleep_forever()
+        return ""
+
+    recorder = Recorder()
+    agent = Asked("(tool/wait)", tools=[wait]).agent
+    with anyio.move_on_after(0.2):
+        await agent.run({"rows": []}, tracing=recorder)
+    (program,) = recorder.last.find("program")
+    assert program.status == "cancelled"
 
 
 async def test_turns_and_timeline_are_texts() -> None:

@@ -35,7 +35,7 @@ def dump_agents(agents: Sequence[AgentDefinition], known: Known) -> dict[str, Js
     Raises:
         NamesMissing: Something has no name; all of it is told.
     """
-    dumper = _Dumper(known, frozenset(agent.name for agent in agents))
+    dumper = _Dumper(known, {agent.name: agent for agent in agents})
     data: list[JsonValue] = [dumper.agent(agent) for agent in agents]
     if dumper.missing:
         raise NamesMissing(dumper.missing)
@@ -47,13 +47,13 @@ class _Dumper:
 
     Args:
         known: What names stand for.
-        listed: Names of the agents that are written for themselves.
+        listed: The agents that are written for themselves, by name.
 
     Attributes:
         missing: What has no name.
     """
 
-    def __init__(self, known: Known, listed: frozenset[str]) -> None:
+    def __init__(self, known: Known, listed: Mapping[str, AgentDefinition]) -> None:
         self.missing: list[str] = []
         self._known = known
         self._listed = listed
@@ -84,9 +84,9 @@ class _Dumper:
 
     def _below(self, agent: AgentDefinition | str) -> JsonValue:
         """An agent that it may ask: a name, or the whole of one that is not written for itself."""
-        if isinstance(agent, str):
+        if isinstance(agent, str):  # pragma: no cover - whoever dumps has resolved the names
             return agent
-        return agent.name if agent.name in self._listed else self.agent(agent)
+        return agent.name if self._listed.get(agent.name) == agent else self.agent(agent)
 
     def _model(self, agent: AgentDefinition) -> str | None:
         model = agent.model

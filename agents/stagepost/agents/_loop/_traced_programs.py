@@ -40,5 +40,5 @@ def program_ended(outcome: Outcome, error: ProgramError | None, context: StepCon
         said = {"value": plain(outcome.value)} if outcome.error is None else {}
         if outcome.prints:
             said["prints"] = list(outcome.prints)
-    failed = None if error is None else (error.kind, str(error))
+    failed = None if error is None else (error.kind, str(error).removeprefix(f"{error.kind}: "))
     tracing.program_ended(outcome.end.value, said, failed)

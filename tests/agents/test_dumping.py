@@ -76,7 +76,8 @@ class Words(PtcLisp):
 
 HOOK, WORDS = Noting(), Words()
 NAMES: dict[str, Any] = {
-    "tools": {"look": look, "send": send, "plain": plain, "clock": CLOCK, "judge": JUDGE, "poet": POET, "give": GIVE, "memory": MEMORY},
+    "tools": {"look": look, "send": send, "plain": plain, "clock": CLOCK, "judge": JUDGE, "poet": POET, "give": GIVE,
+              "memory": MEMORY},
     "models": {"fast": MODEL, "big": OTHER, "far": "openai/gpt-5-mini"},
     "types": {"Query": Query, "Report": Report, "numbers": list[int]},
     "parts": {"prompting": prompting, "hook": HOOK, "keep": KEEP, "clear": CLEAR, "wording": wording, "whole": whole,

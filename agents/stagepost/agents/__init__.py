@@ -11,7 +11,8 @@ from ._agent._chain import AgentChain, ChainResult
 from ._agent._chain_stream import ChainStream
 from ._agent._llm_tool import LLMTool
 from ._agent._previewing import PromptPreview
-from ._compiled._compiled import CompiledAgent, CompileMetadata
+from ._compiled._compiled import CompiledAgent
+from ._compiled._metadata import CompileMetadata
 from ._context._compactions import ClearResults, KeepLast, Summarize
 from ._context._policy import ContextPolicy
 from ._context._window import Compaction, Cut, SummaryBy, Window

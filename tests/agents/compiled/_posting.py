@@ -19,7 +19,7 @@ SIGNATURE = "(people [{name :string, owes :int}], least :int?) -> {count :int, l
 PEOPLE = [{"name": "ann", "owes": 5}, {"name": "bob", "owes": 0}, {"name": "carl", "owes": 7}]
 
 
-def posting(notes: Notes) -> tuple[Chain, CompiledAgent]:
+def posting(notes: Notes) -> tuple[Chain, CompiledAgent[Any]]:
     """The workflow as each process builds it, and the agent."""
 
     @tool(idempotent=True)

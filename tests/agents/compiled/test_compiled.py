@@ -48,7 +48,7 @@ RANKED = """
 SIGNATURE = "(rows [{name :string, points :float}], least :int?) -> [:string]"
 
 
-def ranking() -> CompiledAgent:
+def ranking() -> CompiledAgent[Any]:
     """A program without tools."""
     return CompiledAgent.load(RANKED, SIGNATURE, name="ranking")
 
@@ -171,7 +171,7 @@ def _asking() -> Any:
 SUM = "(do {:total (sum-by :total data/rows)})"
 
 
-def summing() -> CompiledAgent:
+def summing() -> CompiledAgent[Any]:
     """A program with types of Python."""
     return CompiledAgent.load(SUM, Signature.of(Report, params=Orders), name="sums", input=Orders, output=Report)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, overload
 
 from pydantic import BaseModel, SecretStr
 
@@ -17,33 +17,20 @@ from .._delegation._result import AgentResult
 from .._loop._session import Approve
 from .._models._model import Model
 from ..errors import InvalidProgram, InvalidRequest
+from ._metadata import CompileMetadata
 from ._standing import StandIn
 
 if TYPE_CHECKING:  # programs take time to import, and most agents write none
     from stagepost.programs import Language, ProgramError, Signature
 
+OutputT_co = TypeVar("OutputT_co", covariant=True)
+OutputT = TypeVar("OutputT")
+
 _NONE: Final[Mapping[str, StandIn]] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompileMetadata:
-    """How a program came about.
-
-    Attributes:
-        compiled_at: When.
-        tokens_used: Tokens of all answers of the model.
-        turns: How many answers there were.
-        model: Name of the model.
-    """
-
-    compiled_at: datetime
-    tokens_used: int
-    turns: int
-    model: str
-
-
 @dataclass(frozen=True)
-class CompiledAgent:
+class CompiledAgent(Generic[OutputT_co]):
     """A program that a model has written once, and that runs without a model from then on.
 
     ::
@@ -72,11 +59,34 @@ class CompiledAgent:
     signature: "Signature"
     metadata: CompileMetadata | None = None
     field_descriptions: Mapping[str, str] = field(default_factory=dict)
-    agent: Agent[Any] = field(compare=False, repr=False, kw_only=True)
+    agent: Agent[OutputT_co] = field(compare=False, repr=False, kw_only=True)
 
-    @classmethod
+    @overload
+    @staticmethod
     async def compile(
-        cls,
+        agent: Agent[OutputT],
+        *,
+        sample: Mapping[str, object] | None = None,
+        signature: None = None,
+        stand_ins: Mapping[str, StandIn] = ...,
+        model: Model | str | None = None,
+        override_model: Model | str | None = None,
+        tracing: TracerFactory | None = None,
+    ) -> "CompiledAgent[OutputT]": ...
+    @overload
+    @staticmethod
+    async def compile(
+        agent: Agent[Any],
+        *,
+        sample: Mapping[str, object] | None = None,
+        signature: "Signature | str",
+        stand_ins: Mapping[str, StandIn] = ...,
+        model: Model | str | None = None,
+        override_model: Model | str | None = None,
+        tracing: TracerFactory | None = None,
+    ) -> "CompiledAgent[Any]": ...
+    @staticmethod
+    async def compile(
         agent: Agent[Any],
         *,
         sample: Mapping[str, object] | None = None,
@@ -85,7 +95,7 @@ class CompiledAgent:
         model: Model | str | None = None,
         override_model: Model | str | None = None,
         tracing: TracerFactory | None = None,
-    ) -> Self:
+    ) -> "CompiledAgent[Any]":
         """Have the agent's model write one program for all requests, and check it on a sample.
 
         The model is asked once; if the agent has tools, it may repair its program twice. The agent has
@@ -121,11 +131,12 @@ class CompiledAgent:
             compiled_at=datetime.now(UTC), tokens_used=made.tokens, turns=made.turns, model=made.model
         )
         running = compiled_agent(task, made)
-        return cls(agent.name, made.source, made.signature, metadata, descriptions(made.signature), agent=running)
+        return CompiledAgent(
+            agent.name, made.source, made.signature, metadata, descriptions(made.signature), agent=running
+        )
 
-    @classmethod
+    @staticmethod
     def load(
-        cls,
         source: str,
         signature: "Signature | str",
         tools: Iterable[ToolSource] = (),
@@ -139,7 +150,7 @@ class CompiledAgent:
         language: "Language | None" = None,
         metadata: CompileMetadata | None = None,
         field_descriptions: Mapping[str, str] | None = None,
-    ) -> Self:
+    ) -> "CompiledAgent[Any]":
         """A compiled agent of a program that was stored, or that a person has written.
 
         Args:
@@ -181,7 +192,7 @@ class CompiledAgent:
         if problems:
             raise InvalidProgram(name, problems)
         described = descriptions(own) if field_descriptions is None else dict(field_descriptions)
-        return cls(name, source, own, metadata, described, agent=running)
+        return CompiledAgent(name, source, own, metadata, described, agent=running)
 
     @staticmethod
     def validate(
@@ -207,7 +218,7 @@ class CompiledAgent:
         approve: Approve | None = None,
         tracing: TracerFactory | None = None,
         trace: str | None = None,
-    ) -> Any:
+    ) -> OutputT_co:
         """Run the program; no model is asked.
 
         Args:
@@ -238,7 +249,7 @@ class CompiledAgent:
         approve: Approve | None = None,
         tracing: TracerFactory | None = None,
         trace: str | None = None,
-    ) -> AgentResult[Any]:
+    ) -> AgentResult[OutputT_co]:
         """`execute`, with the whole result: the calls that were made are in its messages.
 
         Args:

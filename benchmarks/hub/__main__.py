@@ -14,9 +14,17 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=7, help="how many times each side has its turn")
     parser.add_argument("--scale", type=float, default=1.0, help="more or fewer messages in a round")
+    parser.add_argument(
+        "--instructions",
+        type=int,
+        nargs="?",
+        const=5_000,
+        default=0,
+        help="count the processor's instructions of so many messages, too, by perf or valgrind; this takes minutes",
+    )
     parser.add_argument("--write", action="store_true", help=f"put the tables into docs/{PAGE.name}")
     options = parser.parse_args()
-    text = report(options.rounds, options.scale)
+    text = report(options.rounds, options.scale, options.instructions)
     print(text)
     if options.write:
         write(text, BEGIN, END)

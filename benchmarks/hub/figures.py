@@ -11,6 +11,7 @@ import anyio
 from benchmarks.hub.embedding import embedding
 from benchmarks.hub.scenarios import SCENARIOS, Note, ratio, take_turns
 from benchmarks.hub.sides import Ping, echo, open_hub, open_hub_with_filtered_log
+from benchmarks.hub.streaming import streaming
 
 from stagepost.hub import Hub
 from stagepost.hub.testing import idle
@@ -98,4 +99,5 @@ def figures(rounds: int, scale: float, note: Note) -> list[str]:
         f"| idle hub with {agents:,} agents that have all worked | {share:.2%} of a core | < 1 % |",
         f"| one way with a `LogObserver` that filters all ÷ without | {log:.2f} | ≤ 1.1 |",
         *embedding(scale),
+        *streaming(scale),
     ]

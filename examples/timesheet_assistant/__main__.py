@@ -4,11 +4,14 @@ import argparse
 import logging
 import sys
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
 import anyio
 import anyio.to_thread
+
+from stagepost.service.assistant import StageBudgets
 
 from .core import Options, open_core
 from .terminal import EXAMPLES, Talk
@@ -19,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="timesheet_assistant", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("timesheets"), help="where everything is kept")
     parser.add_argument("--pace", type=float, default=0.05, help="seconds that each local model thinks")
+    parser.add_argument("--patience", type=float, help="seconds for each stage; by default 1 or 2")
     parser.add_argument("--demo", action="store_true", help="show what it does, and end")
     parser.add_argument("--conversation", default=None, help="go on with this one")
     options = parser.parse_args(arguments)
@@ -28,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log.propagate = False
     lines = _said(EXAMPLES) if options.demo else _typed()
     name = options.conversation or uuid4().hex[:8]
-    anyio.run(_talk, Options(options.folder, pace=options.pace), lines, name)
+    budgets = StageBudgets.of(options.patience) if options.patience else StageBudgets()
+    with suppress(KeyboardInterrupt):
+        anyio.run(_talk, Options(options.folder, pace=options.pace, budgets=budgets), lines, name)
     return 0
 
 

@@ -4,22 +4,35 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import pytest
 from anyio import create_task_group, fail_after
 from tests.agents._weather import REPORT, Query, Report, look, results, send
 
 from stagepost.agents import (
     Agent,
+    Allow,
+    ApprovalAsked,
     Budget,
     BudgetExceeded,
+    FunctionModel,
     InvalidRequest,
+    MessageSaid,
     ModelMissing,
     ScriptedModel,
     ScriptEntry,
+    StreamPart,
+    TaskCompleted,
+    TaskFailed,
+    Tasks,
+    TokenArrived,
+    ToolReturned,
     call,
+    tool,
 )
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import HandlerFailed, Hub
+from stagepost.hub.testing import idle
 from stagepost.workflows import RunFailed, Runner
 
 
@@ -146,3 +159,80 @@ async def test_prompts_and_tools_may_change_while_a_run_is_open(prompt: str, end
         assert (await run.result())["output"] == end
     assert model.requests[0].messages[0].text == prompt
     assert [schema.name for schema in model.requests[0].tools] == ["send"]
+
+
+def shown(part: Any) -> tuple[Any, ...]:
+    return part.type, part.path, part.seq
+
+
+async def test_a_stream_of_a_served_agent_is_that_of_its_task() -> None:
+    model = ScriptedModel([call("look", city="Oslo"), REPORT])
+    agent = Agent("weather", prompt="", model=model, tools=[look], output=Report)
+    async with served(agent) as (hub, runner):
+        key = {"idempotency-key": "k"}
+        parts = [part async for part in hub.stream("weather", "Oslo?", expect=StreamPart, headers=key)]
+        assert isinstance(parts[0], MessageSaid)
+        assert any(isinstance(part, TokenArrived) for part in parts)  # from its first token
+        end = parts[-1]
+        assert isinstance(end, TaskCompleted)
+        assert end.result == {"city": "Oslo", "degrees": 3}
+        async with Tasks(runner).stream(end.task_id) as stream:
+            stored = [shown(part) async for part in stream if part.cursor is not None]
+        assert [shown(part) for part in parts if part.cursor is not None] == stored
+        joined = [part async for part in hub.stream("weather", "Oslo?", expect=StreamPart, headers=key)]
+        assert [shown(part) for part in joined if part.cursor is not None] == stored
+        assert await hub.request("weather", "Oslo?", expect=Report, headers=key) == Report(city="Oslo", degrees=3)
+    assert len(model.requests) == 2
+
+
+async def test_leaving_the_stream_of_a_served_agent_does_not_stop_its_task() -> None:
+    asked, go = anyio.Event(), anyio.Event()
+
+    async def think(request: Any) -> str:
+        asked.set()
+        await go.wait()
+        return "hi"
+
+    agent = Agent("echo", prompt="", model=FunctionModel(think))
+    async with served(agent) as (hub, runner):
+        async with hub.stream("echo", "hello", expect=StreamPart) as parts:
+            first = await anext(parts)
+            await asked.wait()
+        await idle(hub)
+        go.set()
+        async with Tasks(runner).stream(first.task_id) as stream:
+            assert isinstance([each async for each in stream][-1], TaskCompleted)
+
+
+async def test_the_stream_of_a_failed_task_ends_with_its_failure() -> None:
+    agent = Agent(
+        "weather", prompt="", model=ScriptedModel(["hi"]), budget=Budget(turns=1), tools=[look], output=Report
+    )
+    async with served(agent) as (hub, _):
+        parts = [part async for part in hub.stream("weather", "Oslo?", expect=StreamPart)]
+    assert isinstance(parts[-1], TaskFailed)
+
+
+async def test_a_wrong_request_fails_the_stream_and_starts_nothing() -> None:
+    async with served(Agent("weather", prompt="", model=ScriptedModel([]), input=Query)) as (hub, _):
+        with pytest.raises(HandlerFailed) as caught:
+            await anext(hub.stream("weather", {"town": "Oslo"}))
+    assert isinstance(caught.value.cause, InvalidRequest)
+
+
+async def test_a_stream_goes_on_while_its_task_waits_for_a_person() -> None:
+    model = ScriptedModel([call("post", to="ann"), "Done."])
+
+    @tool(needs_approval=True)
+    async def post(to: str) -> str:
+        """Send a mail."""
+        return f"sent to {to}"
+
+    async with served(Agent("mailer", prompt="", model=model, tools=[post])) as (hub, runner):
+        results = []
+        async for part in hub.stream("mailer", "Write.", expect=StreamPart):
+            if isinstance(part, ApprovalAsked):
+                await Tasks(runner).decide(part.approval_id, Allow())
+            elif isinstance(part, ToolReturned):
+                results.append(part.result)
+        assert results == ["sent to ann"]

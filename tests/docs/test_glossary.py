@@ -5,6 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from stagepost import agents, checkpoint, hub, programs, service, testing, workflows
+from stagepost.agents import quality
 from stagepost.service import assistant, channels, supervisor
 from stagepost.service import errors as service_errors
 
@@ -23,7 +24,19 @@ def test_each_word_stands_there_once_and_in_order() -> None:
 
 def test_a_public_name_means_one_thing_in_all_layers() -> None:
     meanings = defaultdict(set)
-    for layer in (hub, checkpoint, workflows, programs, agents, testing, service, supervisor, channels, assistant):
+    for layer in (
+        hub,
+        checkpoint,
+        workflows,
+        programs,
+        agents,
+        testing,
+        service,
+        supervisor,
+        channels,
+        assistant,
+        quality,
+    ):
         for name in layer.__all__:
             meanings[name].add(id(getattr(layer, name)))
     assert {name for name, meant in meanings.items() if len(meant) > 1} <= TWICE

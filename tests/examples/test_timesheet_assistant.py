@@ -21,6 +21,8 @@ from stagepost.checkpoint import WaitKind
 from stagepost.hub import Hub
 from stagepost.service.assistant import AssistantRequest, AssistantResult, StageBudgets, User, date_range
 
+PATIENT = StageBudgets.of(60)  # on a busy machine, too
+
 
 @pytest.fixture
 def anyio_backend() -> str:
@@ -29,7 +31,7 @@ def anyio_backend() -> str:
 
 @asynccontextmanager
 async def opened(folder: Path, **options: Any) -> AsyncIterator[Core]:
-    async with open_core(Options(folder, model=None, **options)) as core:
+    async with open_core(Options(folder, model=None, **{"budgets": PATIENT, **options})) as core:
         yield core
 
 
@@ -87,7 +89,8 @@ async def test_whatever_is_switched_off_an_answer_goes_out(
     apology: bool,  # noqa: FBT001  # of a table
     reason: str,
 ) -> None:
-    async with opened(tmp_path, budgets=StageBudgets(analyze=0.1 if failure == "planner_slow" else 60)) as core:
+    quick = {"analyze": 0.1} if failure == "planner_slow" else {}
+    async with opened(tmp_path, budgets=PATIENT.model_copy(update=quick)) as core:
         setattr(core.failures, failure, True)
         result = await ask(core, "What have I worked on today?", "whatsapp")
         assert len(core.deliveries("ada")) == 1
@@ -224,7 +227,7 @@ async def test_a_talk_at_a_terminal(tmp_path: Path) -> None:
 
 
 def test_the_demonstration_shows_a_failed_criterion_its_refinement_and_the_parts(forks: Forks, tmp_path: Path) -> None:
-    done = run_example(forks, "-m", "timesheet_assistant", "--demo", "--pace", "0", cwd=tmp_path)
+    done = run_example(forks, "-m", "timesheet_assistant", "--demo", "--pace", "0", "--patience", "60", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "✗ sms_format: it has a heading, bold text and a table" in done.stdout
     assert "→ refined once" in done.stdout

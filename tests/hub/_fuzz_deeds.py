@@ -75,7 +75,7 @@ class Here:
         call = Call(verb, task.target, task.next or Task(), timeout=task.timeout)
         via = self.hub if by_hub or self.context is None else self.context
         record = await self.world.call(via, call, sender=None if isinstance(via, Hub) else self.agent)
-        if verb == "request" and record.outcome != "done":
+        if verb in ("request", "stream") and record.outcome != "done":
             raise Odd(record.outcome)
 
 
@@ -291,6 +291,8 @@ DEEDS: Final[dict[str, Deed]] = {
     "publish": lambda here: here.call("publish"),
     "broadcast": lambda here: here.call("broadcast"),
     "ask_many": lambda here: here.call("request_many"),
+    "read": lambda here: here.call("stream"),
+    "read_hub": lambda here: here.call("stream", by_hub=True),
     "forward": _forward,
     "forward_same": _forward_same,
     "forward_twice": _forward_twice,

@@ -1,6 +1,6 @@
 """The agents of a program, in all forms that an agent may have."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tests.hub._fuzz_world import World
 
 
+PARTS = 3
+
+
 class Post:
     """What is noted about all handlings of one registration."""
 
@@ -25,21 +28,38 @@ class Post:
 
     async def handle(self, job: Job, context: Context | None) -> int:
         """Handle a message."""
-        with self._noted(job):
+        with self.noted(job):
             return await perform(Here(self.world, self.agent, job, context))
+
+    async def stream(self, job: Job, context: Context) -> AsyncIterator[int]:
+        """Handle a message by streaming, with what is done between the parts."""
+        with self.noted(job):
+            yield job.serial
+            await perform(Here(self.world, self.agent, job, context))
+            for _ in range(PARTS):
+                yield job.serial
+
+    def stream_now(self, job: Job) -> Iterator[int]:
+        """Stream without ever waiting."""
+        with self.noted(job):
+            for _ in range(PARTS):
+                yield job.serial
+            if job.task.how == "raise":
+                raise Odd("raised")
 
     def handle_now(self, job: Job) -> object:
         """Handle a message in a function that is not async; what has to wait is returned to be awaited."""
         if job.task.how == "return":
-            with self._noted(job):
+            with self.noted(job):
                 return job.serial
         if job.task.how == "raise":
-            with self._noted(job):
+            with self.noted(job):
                 raise Odd("raised")
         return self.handle(job, None)
 
     @contextmanager
-    def _noted(self, job: Job) -> Iterator[None]:
+    def noted(self, job: Job) -> Iterator[None]:
+        """Note what becomes of a handling."""
         world = self.world
         world.starts.append((self.agent, job.serial))
         world.running[self.agent, self.generation] += 1
@@ -63,7 +83,7 @@ class Post:
         await hook(Here(self.world, self.agent, Job(0, Task()), None), word)
 
 
-def implementation(world: "World", agent: str, generation: int, kind: Kind) -> object:
+def implementation(world: "World", agent: str, generation: int, kind: Kind) -> object:  # noqa: C901 - a function for each form
     """What to register."""
     post = Post(world, agent, generation)
 
@@ -94,7 +114,23 @@ def implementation(world: "World", agent: str, generation: int, kind: Kind) -> o
     def work_now(job: Job) -> object:
         return post.handle_now(job)
 
-    forms: dict[str, object] = {"plain": work_plainly, "message": work_on, "sync": work_now, "hooks": Hooked}
+    class Streaming(Worker):
+        @handles
+        async def work(self, job: Job, context: Context) -> AsyncIterator[int]:  # type: ignore[override]
+            with post.noted(job):
+                yield job.serial
+                await perform(Here(world, agent, job, context))
+                yield job.serial
+
+    forms: dict[str, object] = {
+        "plain": work_plainly,
+        "message": work_on,
+        "sync": work_now,
+        "hooks": Hooked,
+        "stream": post.stream,
+        "stream_class": Streaming,
+        "stream_sync": post.stream_now,
+    }
     if kind.form == "object":
         return Worker()
     return forms.get(kind.form, Worker if kind.form in ("class", "factory") else work)

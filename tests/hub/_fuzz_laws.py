@@ -104,7 +104,7 @@ def _is_in_the_account(record: "Record", accepted: Counter[str], dead: Counter[s
     elif record.verb == "send" and record.outcome in REFUSALS:
         # a portal's call that is open when the hub ends cannot tell whether room was found in the last moment
         assert not accepted or (record.by_thread and record.outcome == "HubStopped")
-    elif record.verb == "request" and record.outcome in ("done", "HandlerFailed"):
+    elif record.verb in ("request", "stream") and record.outcome in ("done", "left", "HandlerFailed"):
         assert accepted[record.target] >= 1
 
 
@@ -131,7 +131,8 @@ def in_order(world: "World") -> None:
     for agent in AGENTS:
         if world.program.kind_of(agent).concurrency > 1:
             continue
-        seen: dict[tuple[str, int], list[Record]] = defaultdict(list)
+        keyed = world.program.kind_of(agent).keyed
+        seen: dict[tuple[str, int, int], list[Record]] = defaultdict(list)
         begun = set[object]()
         for recipient, serial in world.starts:
             record = world.records[serial]
@@ -141,7 +142,8 @@ def in_order(world: "World") -> None:
             if recipient == agent:
                 begun.add(serial)
             if recipient == agent and direct and record.sender is not None and record.verb not in ("forward", "plan"):
-                seen[record.sender, record.priority].append(record)
+                key = record.serial % 3 if keyed else 0
+                seen[record.sender, record.priority, key].append(record)
         for records in seen.values():
             for earlier, later in pairwise(records):
                 assert not _was_sent_before(later, earlier), f"{later} was overtaken by {earlier}"
@@ -160,7 +162,7 @@ def cancelled_for_a_reason(world: "World") -> None:
         return
     for agent, serial, is_ending in world.cancelled:
         kind, record = world.program.kind_of(agent), world.records[world.root(serial)]
-        gave_up = record.verb == "request" and record.outcome not in ("done", "HandlerFailed")
+        gave_up = record.verb in ("request", "stream") and record.outcome not in ("done", "HandlerFailed")
         gave_up = gave_up or record.verb == "request_many"  # it does not need all of them
         assert is_ending or gave_up or kind.supervision != "resume", f"the handler of {record} was cancelled by {agent}"
 

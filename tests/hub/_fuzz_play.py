@@ -22,7 +22,7 @@ from tests.hub._fuzz_clients import begin, do
 from tests.hub._fuzz_deeds import LINGER, STUBBORN, Job, is_own
 from tests.hub._fuzz_far import GRACE
 from tests.hub._fuzz_logs import logs_to_nowhere
-from tests.hub._fuzz_program import AGENTS, LEAKS, Call, Program, Task
+from tests.hub._fuzz_program import AGENTS, LEAKS, Call, Program, Task, Verb
 from tests.hub._fuzz_time import collect_loop_errors, run
 from tests.hub._fuzz_world import PROMPT, World
 from tests.hub._hostile_tasks import kept
@@ -204,10 +204,14 @@ async def _call_the_roll(world: World) -> None:
 
 async def _expect_answer(world: World, agent: str) -> None:
     begun = current_time()
-    record = await world.call(world.hub, Call("request", agent, Task(), timeout=100), sender="x")
     kind = world.program.kind_of(agent)
+    verb: Verb = "stream" if kind.form.startswith("stream") else "request"
+    record = await world.call(world.hub, Call(verb, agent, Task(), timeout=100), sender="x")
     unwell = (
-        kind.form in ("hooks", "factory") or kind.supervision == "stop" or not world.program.words.isdisjoint(LEAKS)
+        kind.form in ("hooks", "factory")
+        or record.outcome == "InstancesFull"
+        or kind.supervision == "stop"
+        or not world.program.words.isdisjoint(LEAKS)
     )
     is_refused = record.outcome not in ("RequestTimeout", "internal error")
     if record.outcome == "done" or (is_refused and (unwell or world.stopping)):

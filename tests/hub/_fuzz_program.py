@@ -33,6 +33,9 @@ CALLS = (
     "publish",
     "broadcast",
     "ask_many",
+    "read",
+    "read",
+    "read_hub",
     "forward",
     "forward_same",
     "forward_twice",
@@ -40,12 +43,28 @@ CALLS = (
 RULES = ("dismiss", "watch", "abandon", "drain", "enrol", "subscribe", "join", "listen", "thread")
 PLANS = ("later", "every", "spawn", "spawn_raise", "spawn_dismiss", "spawn_drain")
 HOWS = (*ENDS, *RAISES, *RESISTS, *CANCELS, *LEAKS, *CALLS, *CALLS, *RULES, *PLANS)
-FORMS = ("function", "function", "plain", "message", "sync", "object", "class", "class", "hooks", "hooks", "factory")
+FORMS = (
+    "function",
+    "function",
+    "plain",
+    "message",
+    "sync",
+    "object",
+    "class",
+    "class",
+    "hooks",
+    "hooks",
+    "factory",
+    "stream",
+    "stream",
+    "stream_class",
+    "stream_sync",
+)
 HOOKS = ("ok", "ok", "ok", "raise", "exit", "sleep", "wait", "stubborn", "await_cancelled", "cancel_self", "ask",
          "leak_scope", "dismiss")  # fmt: skip
-VERBS: tuple["Verb", ...] = ("send", "request", "publish", "broadcast", "request_many")
+VERBS: tuple["Verb", ...] = ("send", "request", "publish", "broadcast", "request_many", "stream")
 
-Verb: TypeAlias = Literal["send", "request", "publish", "broadcast", "request_many"]
+Verb: TypeAlias = Literal["send", "request", "publish", "broadcast", "request_many", "stream"]
 Where: TypeAlias = Literal["inline", "child", "stray"]
 Group: TypeAlias = Literal["g", "h"] | None
 Sending: TypeAlias = Literal["no", "stamp", "refuse"]
@@ -77,7 +96,7 @@ class Task(Brief):
 
 @dataclass(frozen=True, repr=False)
 class Kind(Brief):
-    """How an agent is registered."""
+    """How an agent is registered; if `keyed`, with two instances at most, which soon are idle."""
 
     form: str = "function"
     mailbox: int = 3
@@ -88,13 +107,14 @@ class Kind(Brief):
     on_start: str = "ok"
     on_stop: str = "ok"
     group: Group = None
+    keyed: bool = False
 
 
 @dataclass(frozen=True, repr=False)
 class Call(Brief):
     """A client calls; `give_up` cancels it after so many turns, by a scope or as asyncio does.
 
-    With `by_thread` it calls through a portal. Of many, it needs `enough` replies.
+    With `by_thread` it calls through a portal. Of many, it needs `enough` replies, and of a stream so many parts.
     """
 
     verb: Verb = "send"
@@ -219,10 +239,11 @@ _kinds = st.builds(
     on_start=_some(*HOOKS),
     on_stop=_some(*HOOKS),
     group=_groups,
+    keyed=st.sampled_from([False, False, "keyed" not in WITHOUT]),
 )
 _calls = st.builds(
     Call,
-    verb=_some("send", "send", "request", "request", "publish", "broadcast", "request_many"),
+    verb=_some("send", "send", "request", "request", "publish", "broadcast", "request_many", "stream", "stream"),
     target=_targets,
     task=_tree,
     sender=st.sampled_from(["x", "x", "y", None]),

@@ -34,6 +34,7 @@ from stagepost.hub import (
     Priority,
     Proceed,
     Replies,
+    ReplyStream,
     Restart,
     Sends,
     Timer,
@@ -58,6 +59,7 @@ class Record:
     ended: int | None = None
     outcome: str = "open"
     delivery: Delivery | None = None
+    left: bool = False
 
 
 async def _pass(context: Context, proceed: Proceed) -> object:
@@ -140,7 +142,7 @@ class World:
         """Register an agent of its kind."""
         kind = self.program.kind_of(agent)
         generation = self.generation[agent] + 1
-        restartable = kind.form in ("class", "hooks", "factory")
+        restartable = kind.form in ("class", "hooks", "factory", "stream_class")
         supervision = "resume" if isinstance(kind.supervision, Restart) and not restartable else kind.supervision
         try:
             self.hub.register(
@@ -153,6 +155,9 @@ class World:
                 detach=kind.detach,
                 overflow=kind.overflow,
                 supervision=supervision,
+                per=_key if kind.keyed else None,
+                instances=2,
+                idle=0.01,
             )
         except DuplicateAgent as error:
             if must:
@@ -253,7 +258,7 @@ class World:
             record.outcome = "internal error"
             self.surprise(f"{call.verb} raised an internal error", error)
         else:
-            record.outcome = "done"
+            record.outcome = "left" if record.left else "done"
         finally:
             self.open_calls -= 1
             record.ended = self.tick()
@@ -262,7 +267,7 @@ class World:
     async def _call(self, via: Hub | Context, call: Call, record: Record) -> None:
         job = Job(record.serial, call.task)
         self.payloads.append(weakref.ref(job))
-        if call.by_thread and isinstance(via, Hub):
+        if call.by_thread and isinstance(via, Hub) and call.verb != "stream":
             await self._call_by_portal(via, call, record, job)
             return
         priority, timeout = call.priority, call.timeout
@@ -280,9 +285,24 @@ class World:
                 )
             case "broadcast":
                 record.delivery = await via.broadcast(job, timeout=timeout, ttl=call.ttl, priority=priority, **names)
+            case "stream":
+                await self._read(
+                    via.stream(call.target, job, timeout=timeout, priority=priority, window=2, **names), call, record
+                )
             case "request_many":
                 options = {"enough": call.enough, "timeout": timeout, "priority": priority, **names}
                 self._check_replies(await via.request_many(call.topic, job, **options), call, record)
+
+    async def _read(self, stream: ReplyStream[object], call: Call, record: Record) -> None:
+        """Read a reply in parts, perhaps not all of them."""
+        number = 0
+        async for part in stream:
+            number += 1
+            if self.root(part) != record.serial:
+                self.surprise(f"a reader got the part of another: {part!r}")
+            if number == call.enough:
+                record.left = True
+                return
 
     def _check_replies(self, replies: Replies[object], call: Call, record: Record) -> None:
         """Each agent is named once, with a reply or with an error that somebody raised."""
@@ -340,6 +360,10 @@ class World:
     def may_stop(self) -> bool:
         """Whether the hub may have ended."""
         return self.stopping or "escalate" in self.program.words
+
+
+def _key(job: Job) -> int:
+    return job.serial % 3
 
 
 def _text(error: BaseException) -> str:

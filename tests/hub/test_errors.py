@@ -34,6 +34,9 @@ EXAMPLES = [
     errors.RequestCycle("b", ["a", "b", "c"]),
     errors.HandlerFailed("a", "mod.handler", ValueError("x")),
     errors.UnexpectedReply("a", int, "text"),
+    errors.StreamedReply("a", "mod.handler"),
+    errors.InstancesFull("a", 3),
+    errors.KeyFailed("a", int, "mod.key", ValueError("x")),
 ]
 IDS = [type(error).__name__ for error in EXAMPLES]
 

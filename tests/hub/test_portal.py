@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from anyio import create_task_group, fail_after, to_thread
 from anyio.abc import TaskGroup
 from tests.hub._agents import Gate, Ping, Pong, echo, fail, until
+from tests.hub._streams import Source, break_off, count
 
 from stagepost.hub import (
     AgentNotFound,
@@ -358,3 +360,83 @@ async def test_an_interrupt_in_the_task_of_a_call_ends_the_hub() -> None:
 
     with fail_after(5), pytest.raises(KeyboardInterrupt):
         await call()
+
+
+async def test_a_thread_reads_a_stream() -> None:
+    def work(portal: Portal) -> object:
+        parts = list(portal.stream("count", 100, expect=int))
+        with portal.stream("source", 50) as stream:
+            some = [next(stream) for _ in range(20)]
+        for _ in portal.stream("source", 50):
+            break
+        return parts, some, list(stream)
+
+    source = Source()
+    with fail_after(10):
+        async with Hub() as hub:
+            hub.register("count", count)
+            hub.register(source)
+            parts, some, rest = await in_thread(partial(work, hub.portal()))
+            assert (parts, some, rest) == (list(range(100)), list(range(20)), [])
+            await idle(hub)
+            assert (hub.metrics().handled, hub.metrics().cancelled) == (1, 2)
+
+
+async def test_a_stream_in_a_thread_ends_by_an_error_after_the_parts_before() -> None:
+    def work(portal: Portal, agent: str, expect: type[object]) -> list[object]:
+        stream, parts = portal.stream(agent, 3, expect=expect), deque[object]()
+        with pytest.raises((HandlerFailed, UnexpectedReply)):
+            parts.extend(stream)
+        assert list(stream) == []
+        return list(parts)
+
+    async def mixed(number: int) -> AsyncIterator[object]:
+        yield number
+        yield "text"
+
+    with fail_after(10):
+        async with Hub() as hub:
+            hub.register("break", break_off)
+            hub.register("mixed", mixed)
+            assert await in_thread(partial(work, hub.portal(), "break", object)) == [0, 1, 2]
+            assert await in_thread(partial(work, hub.portal(), "mixed", int)) == [3]
+
+
+async def test_a_stream_in_a_thread_ends_with_the_hub() -> None:
+    def begin(portal: Portal) -> Any:
+        stream = portal.stream("source", 1)
+        return next(stream), stream
+
+    def go_on(stream: Any) -> object:
+        with pytest.raises(HubStopped):
+            next(stream)
+        stream.close()
+        return True
+
+    source = Source()
+    with fail_after(10):
+        async with Hub(grace=0) as hub:
+            hub.register(source)
+            part, stream = await in_thread(partial(begin, hub.portal()))
+            assert part == 0
+            with pytest.raises(LoopWouldBlock):
+                next(stream)
+        assert await in_thread(partial(go_on, stream))
+
+
+async def test_a_stream_is_read_in_the_thread_of_its_hub() -> None:
+    def read(stream: Any) -> object:
+        return asyncio.run(anext_of(stream))
+
+    async def anext_of(stream: Any) -> object:
+        return await anext(stream)
+
+    with fail_after(10):
+        async with Hub() as hub:
+            hub.register("count", count)
+            stream = hub.stream("count", 20)
+            for _ in range(2):
+                with pytest.raises(WrongThread):
+                    await to_thread.run_sync(read, stream)
+                assert await anext(stream) in (0, 1)
+            await stream.aclose()

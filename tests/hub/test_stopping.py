@@ -235,7 +235,7 @@ async def test_who_no_longer_waits_for_idle_is_forgotten() -> None:
                 scope.cancel()
                 await idle(hub)
             assert hub._engine is not None
-            assert hub._engine.account.bell._waiting == []
+            assert hub._engine.account.bell._waiting == ()
             gate.opened.set()
 
 

@@ -42,6 +42,8 @@ CALLS: dict[str, Calls] = {
     "request without time": lambda hub: lambda: hub.request("echo", Ping(), timeout=0),
     "request one that rejects": lambda hub: lambda: hub.request("reject", Ping()),
     "request the wrong class": lambda hub: lambda: hub.request("echo", Ping(), expect=str),
+    "resend what is not dead": lambda hub: lambda: hub.resend("nothing"),
+    "resend what has no room": lambda hub: lambda: hub.resend(hub.dead_letters[-1], timeout=0),
     "publish": lambda hub: lambda: hub.publish("deep", Ping()),
     "publish to nobody": lambda hub: lambda: hub.publish("nothing", Ping()),
     "publish to a bad topic": lambda hub: lambda: hub.publish("a.*", Ping()),
@@ -84,6 +86,7 @@ async def crowded(hub: Hub) -> None:
         while overflow in hub.metrics().depths:
             await checkpoint()
         await hub.send(overflow, Ping())
+    await hub.publish("full", Ping())  # of which dead letters remain
 
 
 @pytest.mark.in_turns

@@ -143,8 +143,8 @@ def test_tools_have_signatures_descriptions_and_an_example() -> None:
     )
     assert "tool/now()\n    ; (tool/now)" in text
     assert text.index("tool/now()") < text.index("tool/search(")
-    assert "tool/return(value :any)" in text
-    assert "tool/fail(reason :keyword, message :string)" in text
+    assert "tool/return  ; (return value) ends" in text
+    assert 'tool/fail  ; (fail {:reason :why :message "…"}) ends' in text
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_turns_without_tools_say_so(turn: TurnNumber) -> None:
     text = prompt(turn=turn)
     assert ";; No tools available" in text
     assert "tool/search(" not in text
-    assert "tool/return(" in text
+    assert "tool/return  ;" in text
 
 
 def test_memory_shows_functions_first_and_no_samples_once_something_was_printed() -> None:

@@ -1,6 +1,8 @@
 """Finding the one program in the answer of a model."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stagepost.programs import ProgramError, PtcLisp
 
@@ -24,6 +26,12 @@ FOUND = {
     "a discarded set": ("(+ 1 #_#{3} 2)", "(+ 1  2)"),
     "what only looks like one in texts and comments": ('(str "#_" 1) ; #_(', '(str "#_" 1) ; #_('),
     "a discarded form without an end": ("(+ 1 #_(foo", "(+ 1 "),
+    "discarded forms that stand next to each other": ("(+ 1 #_[2 (3)]#_:a #_\\( 4)", "(+ 1   4)"),
+    "a discarded short function": ('(+ 1 #_#(f "(" %) 2)', "(+ 1  2)"),
+    "a form of which the rest is discarded": ("(vec [1 #_ 2 #_])", "(vec [1  ])"),
+    "very many discarded forms": (f"(+ {'#_ ' * 5000}{'1 ' * 5000}2)", "(+  2)"),
+    "very many tags": ("<clojure>" * 20_000 + "(+ 1 2)</clojure>", "(+ 1 2)"),
+    "comparisons in a tag": ("<lisp>(if (< 1 2) (<= 1 2) 3)</lisp>", "(if (< 1 2) (<= 1 2) 3)"),
     "nothing to discard": ("(+ 1 #_)", "(+ 1 )"),
 }
 
@@ -31,6 +39,12 @@ FOUND = {
 @pytest.mark.parametrize(("answer", "program"), FOUND.values(), ids=FOUND)
 def test_the_program_is_found(answer: str, program: str) -> None:
     assert PtcLisp().find(answer) == program
+
+
+@given(st.text(alphabet='()[]{}"#_\\ ;`\nclojure<>/1', max_size=60))
+def test_any_answer_has_a_program_or_an_error(answer: str) -> None:
+    assert isinstance(PtcLisp().find(f"(a {answer})"), str | ProgramError)
+    assert isinstance(PtcLisp().find(answer), str | ProgramError)
 
 
 @pytest.mark.parametrize(

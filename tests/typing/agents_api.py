@@ -43,6 +43,7 @@ from stagepost.agents import (
     PendingQuestion,
     ProgressHook,
     PromptContext,
+    PromptPreview,
     ProviderTool,
     RateLimited,
     Refuse,
@@ -72,10 +73,28 @@ from stagepost.agents import (
     toolset,
 )
 from stagepost.agents.models import Attempt, ModelAdapter, retry_after, status_error
+from stagepost.agents.quality import (
+    Candidate,
+    Case,
+    Consulted,
+    EvaluationCell,
+    EvaluationReport,
+    Judge,
+    JudgeAndRefine,
+    Scorecard,
+    ValidationResult,
+    at_most,
+    consult,
+    criteria_for,
+    evaluate,
+    judge_agent,
+    refiner_agent,
+)
 from stagepost.agents.testing import MODEL_CHECKS, PROVIDER_CHECKS, ModelCheck
 from stagepost.checkpoint import MemoryStore
 from stagepost.hub import Hub
-from stagepost.workflows import Pattern, Run, Runner
+from stagepost.programs import PtcLisp
+from stagepost.workflows import Chain, Pattern, Run, Runner, StepContext
 
 
 class WeatherQuery(BaseModel):
@@ -257,6 +276,10 @@ assert_type(typed, Agent[WeatherReport])
 assert_type(texting, Agent[str])
 agents: Sequence[Agent[object]] = [typed, texting]
 assert_type(Agent("any", prompt="", output=str), Agent[str])
+programming = Agent("any", "", output=int, programs=PtcLisp(memory="rollback"), budget=Budget(turns=3, retry_turns=1))
+assert_type(programming, Agent[int])
+assert_type(programming.preview("go"), PromptPreview)
+Agent("any", "", programs="lisp")  # type: ignore[call-overload]  # no language
 assert_type(Agent("any", prompt="", output=list[int]), Agent[list[int]])
 assert_type(Agent("any", prompt="", output=WeatherReport | int), Agent[WeatherReport | int])
 assert_type(Agent("any", prompt="", output=Literal["a", "b"]), Agent[Literal["a", "b"]])
@@ -378,3 +401,26 @@ async def streams(runner: Runner) -> None:
         assert_type(talk.stream("hi", key="k"), TaskStream[WeatherReport])
     async for event in sse(tasks.stream("t")):
         assert_type(event, bytes)
+
+
+async def quality(context: StepContext) -> None:
+    typed = Agent("typed", "T.", output=WeatherReport)
+    assert_type(await consult(typed, "hi", context), Consulted[WeatherReport])
+    assert_type(await consult("typed", "hi", context, expect=WeatherReport), Consulted[WeatherReport])
+    judge = Judge(judge_agent("openai/x"), checks={"short": at_most(10)})
+    scorecard = Scorecard(request_id="r", criteria=list(criteria_for("today")))
+    assert_type((await judge.validate(scorecard, Candidate(text="x"))).result, ValidationResult)
+    report = await evaluate(
+        {"a": typed, "b": typed}, [Case(id="1", request="hi")], {"fine": lambda answer: bool(answer.output)}
+    )
+    assert_type(report, EvaluationReport)
+    assert_type(report.cells, tuple[EvaluationCell, ...])
+    pattern = JudgeAndRefine(
+        "checked",
+        judge,
+        refiner_agent(),
+        candidate=lambda state: Candidate(text=state["text"]),
+        criteria=criteria_for("today"),
+        answer="text",
+    )
+    assert_type(Chain("work", [pattern]).companions, Sequence[Pattern])

@@ -7,24 +7,32 @@ from typing import Any, assert_type
 
 from stagepost.hub import (
     AgentMetrics,
+    Bridge,
+    Carried,
     Context,
     DeadLetter,
     Delivery,
     Event,
+    GroupDescription,
     HandlerFailed,
     Hub,
     HubMetrics,
     LogObserver,
+    Losses,
     Message,
     MultiObserver,
     NullObserver,
     Observer,
+    Outgoing,
     OwnedTask,
     Portal,
+    PortalStream,
     Priority,
     Proceed,
     Replies,
+    ReplyStream,
     Restart,
+    SendOn,
     StopReport,
     StuckAgent,
     TaskGuard,
@@ -90,8 +98,23 @@ async def timed(context: Context, proceed: Proceed) -> object:
     return await proceed()
 
 
+class Stamp:
+    async def sending(self, outgoing: Outgoing, send_on: SendOn, /) -> object:
+        return await send_on({**outgoing.headers, "a": "b"})
+
+
 class Counter:
     def on_event(self, event: Event, /) -> None: ...
+
+
+async def use_two(hub: Hub, report: Delivery) -> None:
+    assert_type(hub.lost(report), Losses)
+    assert_type(hub.describe().groups, tuple[GroupDescription, ...])
+    async with Hub("other", middleware=[Stamp()], mailbox=None, timeout=None) as other:
+        bridge = Bridge(hub, other, topics=["a.>"], map={"far": "plain@other"}, both_ways=False)
+        assert_type(bridge.deliveries, tuple[Carried, ...])
+        assert_type(bridge.deliveries[0].delivery, Delivery)
+        await bridge.close()
 
 
 async def use() -> None:
@@ -112,7 +135,8 @@ async def use() -> None:
         assert_type(await hub.request("plain", Question("hi"), expect=Answer | None), Answer | None)
         hub.register("other", Worker, topics="a.>")
         hub.register("worker", Worker, topics=["a.>"], overflow="drop_oldest", supervision=Restart(max=2))
-        hub.subscribe("worker", "b")
+        hub.subscribe("worker", "b", group="workers")
+        hub.register("usual", plain, topics="a.>", group="workers", mailbox="default")
         report = await hub.publish("b", Question("hi"), timeout=1, ttl=5, priority=Priority.HIGH)
         assert_type(report, Delivery)
         assert_type(report.full, tuple[str, ...])
@@ -164,12 +188,24 @@ def calling(portal: Portal) -> None:
     assert_type(portal.request("plain", Question("hi"), expect=Answer | None), Answer | None)
     assert_type(portal.request("plain", Question("hi")), object)
     assert_type(portal.publish("a", Question("hi")), Delivery)
+    assert_type(portal.stream("plain", Question("hi"), expect=Answer), PortalStream[Answer])
+    assert_type(portal.stream("plain", Question("hi")), PortalStream[object])
+    assert_type(list(portal.stream("plain", Question("hi"), expect=str)), list[str])
     assert_type(portal.request_many("a", Question("hi"), expect=Answer), Replies[Answer])
     portal.send("plain", Question("hi"), timeout=5)
 
 
 def broader(message: Message[Answer]) -> Message[object]:
     return message
+
+
+async def streaming(context: Context) -> None:
+    assert_type(context.wants_parts, bool)
+    assert_type(context.stream("a", Question("hi"), expect=Answer), ReplyStream[Answer])
+    async for part in context.hub.stream("a", Question("hi"), expect=Answer | None, part_timeout=1, window=None):
+        assert_type(part, Answer | None)
+    async with context.hub.stream("a", Question("hi")) as parts:
+        assert_type(await anext(parts), object)
 
 
 async def guarded() -> None:

@@ -12,6 +12,7 @@ from tests.workflows._words import NOTHING, PATIENCE, Counted, Gate, Store, runn
 
 from stagepost.checkpoint import RunStatus
 from stagepost.hub import AgentStopped, DuplicateAgent, HandlerFailed, Hub, RequestTimeout
+from stagepost.hub.testing import idle
 from stagepost.workflows import (
     Ask,
     Chain,
@@ -20,8 +21,12 @@ from stagepost.workflows import (
     Pattern,
     RunFailed,
     Runner,
+    RunOver,
+    RunPart,
     State,
+    StateShown,
     StepContext,
+    StepSaved,
     step,
 )
 
@@ -235,3 +240,43 @@ async def test_a_hub_that_was_left_before_its_runner_is_no_trouble(store: Store)
         async with store, Runner(store, hub=hub) as runner, hub:
             await runner.serve(doubling())
     assert hub.metrics().in_flight == 0
+
+
+async def test_a_stream_of_a_served_workflow_is_that_of_its_run(store: Store) -> None:
+    gate, key = Gate(), {"idempotency-key": "k"}
+    async with serving(store, Chain("work", [gate.step, NOTHING])) as (hub, runner):
+        parts = []
+        async for part in hub.stream("work", {"number": 4}, expect=RunPart, headers=key):
+            parts.append(part)
+            await gate.entered.wait()
+            gate.open.set()
+        assert isinstance(parts[0], StateShown)
+        assert any(isinstance(part, StepSaved) for part in parts)
+        assert isinstance(parts[-1], RunOver)
+        (info,) = (await store.find()).items
+        async with runner.stream(info.run_id) as stream:
+            again = [part.to_dict() async for part in stream]
+        assert [
+            part.to_dict() async for part in hub.stream("work", {"number": 4}, expect=RunPart, headers=key)
+        ] == again
+        assert gate.calls == 1
+
+
+async def test_leaving_the_stream_of_a_served_workflow_does_not_stop_the_run(store: Store) -> None:
+    gate = Gate()
+    with fail_after(PATIENCE):
+        async with serving(store, Chain("work", [gate.step])) as (hub, runner):
+            async for _ in hub.stream("work", {}):
+                await gate.entered.wait()
+                break
+            await idle(hub)  # nothing on the hub waits for the run
+            gate.open.set()
+            (info,) = (await store.find()).items
+            await (await runner.get(info.run_id)).result()
+            assert not gate.cancelled
+
+
+async def test_what_cannot_be_started_fails_the_stream(store: Store) -> None:
+    async with serving(store, Chain("work", [NOTHING])) as (hub, _):
+        with pytest.raises(HandlerFailed, match="workflow 'work' is asked with a mapping or a model, not int"):
+            await anext(hub.stream("work", 7))

@@ -20,6 +20,7 @@ class Limits:
         loops: Iterations of ``loop`` and ``recur``, all loops together.
         depth: How deep evaluation nests: forms in forms, and functions that call themselves.
         calls: Tool calls.
+        sent: Characters of the arguments of one call, as text.
         source: Characters of the program.
         nesting: How deep forms nest in the text.
         names: Different symbols and keywords.
@@ -38,6 +39,7 @@ class Limits:
     loops: int | None = 1_000
     depth: int = 700
     calls: int | None = None
+    sent: int = 100_000
     source: int = 100_000
     nesting: int = 64
     names: int = 10_000

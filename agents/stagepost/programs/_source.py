@@ -8,7 +8,7 @@ from ._fault import Fault
 
 _FENCE: Final = re.compile(
     r"```[ \t]*(?P<word>[\w+-]*)[^\n]*\n(?P<fenced>.*?)(?:\n?[ \t]*```|\n?</(?:clojure|lisp)>|\Z)"
-    r"|<(?P<tag>clojure|lisp)>(?P<tagged>.*?)</(?P=tag)>",
+    r"|<(?P<tag>clojure|lisp)>(?P<tagged>[^<]*+(?:<(?!/?(?:clojure|lisp)>)[^<]*+)*+)</(?P=tag)>",
     re.DOTALL,
 )
 _LINES: Final = re.compile(r"\r\n?|[\u2028\u2029\x85]")
@@ -18,9 +18,9 @@ _TYPED: Final = str.maketrans(
         "\u200b": None, "\u200c": None, "\u200d": None, "\u2060": None, "\ufeff": None, "\u00a0": " ", "\u202f": " ",
     }
 )  # fmt: skip
-_OPEN: Final = {"(": ")", "[": "]", "{": "}"}
+_PREFIX: Final = re.compile(r"#(?=[(\[{\"])")
 _WORD: Final = re.compile(r"[^\s,()\[\]{}\"]+")
-_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|\\(?:[a-z]{2,}|.)', re.DOTALL)  # or a character
 _BLANK: Final = re.compile(r"(?:[\s,]|;[^\n]*)+")
 
 
@@ -81,29 +81,38 @@ def _without_discarded(code: str) -> str:
 
 
 def _after_form(code: str, place: int) -> int:
-    """The place after the next form."""
-    blank = _BLANK.match(code, place)
-    place = blank.end() if blank else place
-    if code.startswith("#_", place):  # each discards one form of its own
-        return _after_form(code, _after_form(code, place + 2))
-    waiting: list[str] = []
-    while place < len(code):
-        text = _TEXT.match(code, place) or _BLANK.match(code, place)
-        if text is not None:
-            place = text.end()
-        elif code[place] in _OPEN:
-            waiting.append(_OPEN[code[place]])
-            place += 1
+    """The place after the next form, or after as many more as are discarded before it."""
+    forms = 1
+    while forms and place < len(code):
+        blank = _BLANK.match(code, place)
+        if blank is not None:
+            place = blank.end()
+        elif code.startswith("#_", place):
+            forms, place = forms + 1, place + 2
         elif code[place] in ")]}":
-            if not waiting:
-                return place
-            waiting.pop()
-            place += 1
+            return place
+        else:
+            forms, place = forms - 1, _after_one(code, place)
+    return place
+
+
+def _after_one(code: str, place: int) -> int:
+    """The place after the form that begins at a place."""
+    depth = 0
+    while place < len(code):
+        found = _TEXT.match(code, place) or _BLANK.match(code, place) or _PREFIX.match(code, place)
+        if found is not None:
+            place = found.end()
+            if found.re is not _TEXT:
+                continue
+        elif code[place] in "([{":
+            depth, place = depth + 1, place + 1
+            continue
+        elif code[place] in ")]}":
+            depth, place = depth - 1, place + 1
         else:
             word = _WORD.match(code, place)
             place = word.end() if word else place + 1
-            if word and code[place : place + 1] in {"(", "[", "{", '"'} and word.group() in {"#", "#?"}:
-                continue  # what begins with # has its rest after it
-        if not waiting:
+        if depth <= 0:
             return place
     return place

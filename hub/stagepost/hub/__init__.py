@@ -23,6 +23,7 @@ from ._events import (
     HubClosed,
     HubEvent,
     HubOpened,
+    InstanceTerminated,
     MessageAccepted,
     MessageCancelled,
     MessageDead,
@@ -55,8 +56,10 @@ from ._observer import Event, Level, NullObserver, Observer
 from ._observers import LogObserver, MultiObserver
 from ._owned import OwnedTask
 from ._portal import Portal
+from ._portal_stream import PortalStream
 from ._queued import Queued
 from ._replies import Replies
+from ._reply_stream import ReplyStream
 from ._report import Delivery
 from ._sending import Outgoing, SendOn, Sends
 from ._stopping import StopReport, Unfinished
@@ -81,11 +84,13 @@ from .errors import (
     HubNotStarted,
     HubReentered,
     HubStopped,
+    InstancesFull,
     InvalidArgument,
     InvalidConfig,
     InvalidHandler,
     InvalidName,
     InvalidTopic,
+    KeyFailed,
     LoopWouldBlock,
     MailboxFull,
     NoHandler,
@@ -93,6 +98,7 @@ from .errors import (
     RequestCycle,
     RequestError,
     RequestTimeout,
+    StreamedReply,
     UnexpectedReply,
     WrongStart,
     WrongThread,
@@ -144,11 +150,14 @@ __all__ = [
     "HubReentered",
     "HubStopped",
     "Identified",
+    "InstanceTerminated",
+    "InstancesFull",
     "InvalidArgument",
     "InvalidConfig",
     "InvalidHandler",
     "InvalidName",
     "InvalidTopic",
+    "KeyFailed",
     "Latency",
     "Level",
     "Listener",
@@ -176,6 +185,7 @@ __all__ = [
     "OwnedTask",
     "PayloadChanged",
     "Portal",
+    "PortalStream",
     "Priority",
     "Proceed",
     "Published",
@@ -183,6 +193,7 @@ __all__ = [
     "Registry",
     "Replies",
     "ReplyLate",
+    "ReplyStream",
     "RequestCycle",
     "RequestError",
     "RequestTimeout",
@@ -190,6 +201,7 @@ __all__ = [
     "SendOn",
     "Sends",
     "StopReport",
+    "StreamedReply",
     "StuckAgent",
     "SubscriptionAdded",
     "SubscriptionRemoved",

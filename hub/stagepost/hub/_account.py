@@ -25,6 +25,7 @@ from ._losses import LossBook
 from ._message import MessageType
 from ._stamps import Stamps
 from ._wake import Waiter
+from ._window import Streamed
 
 # Module-level names, because looking up a member of an enum costs as much as the rest of the line.
 _ROUTINE: Final = MessageAccepted.level
@@ -76,6 +77,7 @@ class Account:
         "losses",
         "notify",
         "observed",
+        "parts",
         "refused",
         "undelivered",
         "unheard",
@@ -92,7 +94,7 @@ class Account:
         self.bell = Bell(new_waiter)
         self.notify = self.bell.ring
         self.accepted = self.handled = self.failed = self.cancelled = self.dead = self.late_replies = 0
-        self.undelivered = self.refused = self.unheard = 0
+        self.undelivered = self.refused = self.unheard = self.parts = 0
         self.dead_letters = DeadLetters(dead_letters, stamps)
         self.losses = LossBook()
 
@@ -131,11 +133,13 @@ class Account:
             if envelope.type is _REQUEST:
                 self._note_unanswered(envelope, reply)
         if self.observed:
-            self._tell(MessageHandled, envelope)
+            self._tell(MessageHandled, envelope, parts=_parts(reply))
 
     def _note_unanswered(self, envelope: Envelope, reply: object) -> None:
         """A handler returned to nobody: its request was forwarded, or the reply comes too late."""
         if envelope.is_forwarded:
+            return
+        if type(reply) is Streamed:  # its parts were not read, but it is no late reply
             return
         self.late_replies += 1
         envelope.reply = reply
@@ -197,7 +201,7 @@ class Account:
 
     def totals(self) -> dict[str, Any]:
         """The counts, by the names in `HubMetrics`."""
-        names = ("accepted", "handled", "failed", "cancelled", "dead", "late_replies", "refused", "unheard")
+        names = ("accepted", "handled", "failed", "cancelled", "dead", "late_replies", "refused", "unheard", "parts")
         totals: dict[str, Any] = {name: getattr(self, name) for name in names}
         return totals | {
             "sent": self._stamps.count,
@@ -228,3 +232,8 @@ class Account:
                 **facts,
             )
         )
+
+
+def _parts(reply: object) -> int | None:
+    """How many parts a handler has streamed. Replies are values of somebody else: only their type is looked at."""
+    return reply.parts if type(reply) is Streamed else None

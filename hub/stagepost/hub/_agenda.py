@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from ._arguments import check_text
-from ._directory import Directory, Registration
+from ._directory import Directory
+from ._endpoint import Endpoint
 from ._engine import Engine
 from ._envelope import Terms
 from ._layers import name_of
@@ -15,6 +16,7 @@ from ._limits import Duration, seconds
 from ._notice import Notice
 from ._origin import Origin
 from ._owned import OwnedTask
+from ._registration import Registration
 from ._timers import Timer
 from .errors import AgentStopped, InvalidArgument
 
@@ -68,17 +70,18 @@ class Agenda:
     def spawn(
         self,
         registration: Registration,
+        endpoint: object,
         function: Callable[..., Coroutine[Any, Any, object]],
         arguments: tuple[object, ...],
         name: str | None,
     ) -> OwnedTask:
-        """Start a task that an agent owns."""
+        """Start a task that an agent owns, or one of its instances: the one with this endpoint."""
         if not callable(function):
             raise InvalidArgument("function", function, "pass the async function itself, without calling it")
         title = name_of(function) if name is None else check_text("name", name)
         self._directory.check_open(registration.id, inside=True)
-        endpoint = registration.endpoint or registration.open_endpoint(self._engine)
-        return endpoint.workers.spawn(title, partial(_call, function, arguments))
+        own = endpoint if isinstance(endpoint, Endpoint) else registration.own_endpoint(self._engine)
+        return own.workers.spawn(title, partial(_call, function, arguments))
 
     def owner(self, agent: str, endpoint: object) -> Registration:
         """The registration of an agent that plans something during its handling of a message.
@@ -87,7 +90,7 @@ class Agenda:
             AgentStopped: It is leaving, or has left.
         """
         registration = self._directory.agents.get(agent)
-        if registration is None or registration.endpoint is not endpoint:
+        if registration is None or not registration.owns(endpoint):
             raise AgentStopped(agent)
         return registration
 

@@ -1,6 +1,6 @@
 """Waiting for conditions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ._wake import Waiter
@@ -15,7 +15,7 @@ class Bell:
 
     def __init__(self, new_waiter: Callable[[], Waiter]) -> None:
         self._new_waiter = new_waiter
-        self._waiting: list[tuple[Waiter, Condition]] = []
+        self._waiting: Sequence[tuple[Waiter, Condition]] = ()
 
     def ring(self) -> None:
         """Something has changed: wake the tasks whose condition holds now."""
@@ -27,8 +27,8 @@ class Bell:
         """Wait until a condition holds."""
         while not condition():
             entry = self._new_waiter(), condition
-            self._waiting.append(entry)
+            self._waiting = [*self._waiting, entry]
             try:
                 await entry[0]
             finally:
-                self._waiting.remove(entry)
+                self._waiting = tuple(other for other in self._waiting if other is not entry)

@@ -14,8 +14,9 @@ class Blueprint:
 
     __slots__ = ("_make", "instance")
 
-    def __init__(self, source: object) -> None:
-        self._make: Callable[[], object] = source if isinstance(source, type) else lambda: source
+    def __init__(self, source: object, *, is_factory: bool = False) -> None:
+        is_factory = is_factory or isinstance(source, type)
+        self._make: Callable[[], object] = source if is_factory and callable(source) else lambda: source
         self.instance: object = None
 
     async def start(self, hub: object) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from time import time
 from typing import Any, Final
 
@@ -284,8 +284,30 @@ class _Asker:
         self._bridge = bridge
         self._target = target
 
-    async def ask(self, message: Message[Question], context: Context) -> object:
-        """Make a request on the other hub."""
+    def ask(self, message: Message[Question], context: Context) -> object:
+        """Make a request on the other hub, or read a stream there."""
+        return self._read(message, context) if context.wants_parts else self._ask(message, context)
+
+    async def _read(self, message: Message[Question], context: Context) -> AsyncIterator[object]:
+        question = message.data
+        parts = self._target.stream(
+            question.recipient,
+            question.data,
+            timeout=None,
+            sender=self._bridge,
+            headers=message.headers,
+            priority=message.priority,
+            cause=_carriage(context),
+        )
+        try:
+            async for part in parts:
+                yield part
+        except DeliveryError as error:
+            raise NotCarried(error.with_traceback(None), None) from None
+        finally:
+            await parts.aclose()
+
+    async def _ask(self, message: Message[Question], context: Context) -> object:
         question = message.data
         try:
             return await self._target.request(

@@ -33,11 +33,8 @@ class Workload(Protocol):
     def handling(self) -> list[Envelope]:
         """The envelopes being handled."""
 
-    def waiting(self) -> Iterable[Envelope]:
-        """The envelopes that are queued, or wait for room."""
-
-    def is_stuck(self, held: AbstractSet[object], /) -> bool:
-        """Whether nothing queued can start before one of the given handlers or hooks ends."""
+    def stuck(self, held: AbstractSet[object], /) -> Iterable[Envelope]:
+        """What is queued or waits for room, and cannot start before one of the given handlers or hooks ends."""
 
 
 Caller: TypeAlias = Envelope | Hook
@@ -126,8 +123,8 @@ class Callers:
             if isinstance(caller, Envelope):
                 pending += self._senders([caller])
             workload = self._find(caller.recipient.id if isinstance(caller, Envelope) else caller.agent)
-            if workload is not None and workload.is_stuck(held):
-                pending += self._senders(workload.waiting())
+            if workload is not None:
+                pending += self._senders(workload.stuck(held))
         return held
 
     def _senders(self, envelopes: Iterable[Envelope]) -> Iterator[Envelope]:

@@ -5,17 +5,17 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, TypeVarTuple, Unpack, cast, overload
 
-from ._asking import AskingContext
-from ._directory import Registration
 from ._envelope import Envelope
 from ._expect import expected
 from ._limits import TIMEOUT, Duration
 from ._message import Message, MessageType, Priority
 from ._owned import OwnedTask
 from ._publisher import Publisher
+from ._registration import Registration
 from ._report import Delivery
 from ._router import Router, terms_of
 from ._sending import Stamped
+from ._streaming import StreamingContext
 from ._timers import Timer
 from ._topics import check_topic
 
@@ -30,7 +30,7 @@ ArgumentsT = TypeVarTuple("ArgumentsT")
 _SAME: Final = object()
 
 
-class ActingContext(AskingContext, Generic[HubT]):
+class ActingContext(StreamingContext, Generic[HubT]):
     """Gives a handler its message, and sends as its agent.
 
     Messages sent through it carry the handled message's id as their cause and the same trace. As long as the handler
@@ -276,7 +276,7 @@ class ActingContext(AskingContext, Generic[HubT]):
             HubStopped: The hub has stopped.
             WrongThread: The hub was entered in another thread or event loop.
         """
-        return self._router.agenda.spawn(self._owner("spawn"), function, arguments, name)
+        return self._router.agenda.spawn(self._owner("spawn"), self.envelope.recipient, function, arguments, name)
 
     def watch(self, agent: str) -> None:
         """Let this agent be told when another one has ended for good: it gets an `AgentEnded`, as a one-way message.

@@ -1,24 +1,19 @@
 """The agents of a hub, and when each may be reached."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import Enum
-from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from stagepost._dataclasses import dataclass
-
-from ._blueprint import Blueprint
 from ._emitter import Emitter
-from ._endpoint import Endpoint, Overflow
-from ._engine import Engine, Planned
+from ._endpoint import Endpoint
 from ._events import AgentRegistered, AgentUnregistered, SubscriptionAdded, SubscriptionRemoved
-from ._groups import BEST, Groups, Standing
-from ._handlers import Handlers
+from ._groups import Groups
 from ._listener import Listener
-from ._metrics import AgentCounts, AgentMetrics, latency, merged, new_buckets
+from ._metrics import AgentCounts, latency, merged, new_buckets
+from ._receiver import Receiver
+from ._registration import Registration
 from ._relays import Relays
-from ._supervision import Supervision
 from ._topics import Topics
 from ._watches import Watches
 from .errors import AgentNotFound, AgentStopped, DuplicateAgent, HubStopped, InvalidName
@@ -34,80 +29,6 @@ class Phase(Enum):
     RUNNING = 2
     DRAINING = 3
     CLOSED = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The options of an agent; equal options are shared by many agents.
-
-    Attributes:
-        concurrency: How many messages it handles at once; infinity for any number.
-        mailbox: How many messages may wait; infinity for any number.
-        overflow: What its full mailbox does with one more message.
-        supervision: What happens when it fails.
-        detach: Whether its handlers continue when the requester no longer waits.
-        relays: Whether it belongs to a bridge: it gets no broadcasts, and `request_many` does not ask it.
-    """
-
-    concurrency: float
-    mailbox: float
-    overflow: Overflow
-    supervision: Supervision
-    detach: bool
-    relays: bool = False
-
-
-class Registration:
-    """An agent as it was registered. Everything else is created with its first message.
-
-    Attributes:
-        endpoint: Its endpoint, once it had a message.
-        patterns: Its subscriptions, each with the group with which it shares the publications.
-        refused: How many sends and requests were refused.
-        timers: The timers that end with it, if it ever had one: those that send to it, or that it has planned.
-    """
-
-    __slots__ = ("blueprint", "endpoint", "handlers", "id", "options", "patterns", "refused", "timers")
-
-    def __init__(self, agent: str, handlers: Handlers, options: Options, blueprint: Blueprint | None = None) -> None:
-        self.id = agent
-        self.handlers = handlers
-        self.options = options
-        self.blueprint = blueprint
-        self.patterns: dict[str, str | None] = {}
-        self.endpoint: Endpoint | None = None
-        self.refused = 0
-        self.timers: dict[Planned, None] | None = None
-
-    def metrics(self) -> Callable[[], AgentMetrics]:
-        """Take a snapshot of the counts; the result builds the value from it."""
-        return (
-            partial(AgentMetrics, refused=self.refused)
-            if self.endpoint is None
-            else self.endpoint.metrics(self.refused)
-        )
-
-    def standing(self) -> Standing:
-        """How well it can take one more message."""
-        return BEST if self.endpoint is None else self.endpoint.workers.standing()
-
-    def open_endpoint(self, engine: Engine) -> Endpoint:
-        """Start to take messages."""
-        endpoint = self.endpoint = self.new_endpoint(engine)
-        endpoint.supervise(self.options.supervision, self.blueprint)
-        return endpoint
-
-    def new_endpoint(self, engine: Engine) -> Endpoint:
-        """A closed endpoint, for messages that arrive after the agent has left."""
-        options = self.options
-        return Endpoint(
-            self.id,
-            engine,
-            concurrency=options.concurrency,
-            mailbox=options.mailbox,
-            overflow=options.overflow,
-            detach=options.detach,
-        )
 
 
 Subscriber: TypeAlias = Registration | Listener
@@ -259,8 +180,8 @@ class Directory:
         registration = self._leaving.pop(agent, None)
         if registration is not None and self.watches is not None:
             self.watches.end(agent)
-        if registration is not None and registration.endpoint is not None:
-            self._left = merged([self._left, registration.endpoint.tally.totals])
+        if registration is not None and registration.receiver is not None:
+            self._left = merged([self._left, registration.receiver.tally.counts()])
         if registration is not None and self._emitter.enabled:
             self._emitter.emit(AgentUnregistered(hub=self._hub, agent=agent))
 
@@ -294,14 +215,14 @@ class Directory:
 
     def standing(self) -> dict[str, Any]:
         """The state of the endpoints, by the names in `HubMetrics`."""
-        endpoints = self.endpoints()
+        receivers = [agent.receiver for agent in self._all() if agent.receiver is not None]
         return {
             "agents": AgentCounts({agent.id: agent.metrics() for agent in self._all()}),
-            "latency": latency(merged([self._left, *(endpoint.tally.totals for endpoint in endpoints)])),
-            "depths": MappingProxyType({endpoint.id: endpoint.depth for endpoint in endpoints if endpoint.depth}),
-            "blocked": sum(endpoint.blocked for endpoint in endpoints),
+            "latency": latency(merged([self._left, *(receiver.tally.counts() for receiver in receivers)])),
+            "depths": MappingProxyType({receiver.id: receiver.depth for receiver in receivers if receiver.depth}),
+            "blocked": sum(receiver.blocked for receiver in receivers),
             "waiting": tuple(
-                (requester, endpoint.id) for endpoint in endpoints for requester in endpoint.tally.requesters
+                (requester, receiver.id) for receiver in receivers for requester in receiver.tally.requesters
             ),
         }
 
@@ -311,7 +232,7 @@ class Directory:
 
     def endpoints(self) -> list[Endpoint]:
         """The endpoints of all agents, including those that are leaving."""
-        return [registration.endpoint for registration in self._all() if registration.endpoint is not None]
+        return [endpoint for registration in self._all() for endpoint in registration.endpoints()]
 
     def note_refusal(self, agent: object) -> None:
         """Count a refused message, if its recipient exists."""
@@ -322,10 +243,10 @@ class Directory:
     def _all(self) -> list[Registration]:
         return [*self.agents.values(), *self._leaving.values()]
 
-    def endpoint_of(self, agent: str) -> Endpoint | None:
-        """The endpoint of an agent, also of one that is leaving; None if it has none."""
+    def receiver_of(self, agent: str) -> Receiver | None:
+        """What receives the messages of an agent, also of one that is leaving; None if it never had any."""
         registration = self.agents.get(agent) or self._leaving.get(agent)
-        return None if registration is None else registration.endpoint
+        return None if registration is None else registration.receiver
 
     def _absence(self, agent: str) -> AgentNotFound | AgentStopped:
         return AgentStopped(agent) if agent in self._leaving else AgentNotFound(agent, self._hub, self.agents)

@@ -6,22 +6,18 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from ._blueprint import Blueprint
+from ._bell import Bell
 from ._callers import NOBODY
-from ._containment import class_name
 from ._engine import Engine
 from ._envelope import STANDARD, Envelope, EnvelopeState
-from ._events import AgentTerminated, DeadReason
-from ._guards import cancellation
-from ._lifecycle import Lifecycle
+from ._events import DeadReason
 from ._mailbox import Mailbox
 from ._message import MessageType, Priority
 from ._metrics import AgentMetrics
-from ._supervision import Restart, Supervision
 from ._tally import Tally
 from ._wake import Waiter
 from ._workers import Workers
-from .errors import AgentStopped, DeliveryError, HandlerFailed, MailboxFull
+from .errors import DeliveryError, MailboxFull
 
 Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
 """What a full mailbox does with another message: let its sender wait, refuse it, or drop the oldest one."""
@@ -56,41 +52,36 @@ class Endpoint:
     )
 
     def __init__(
-        self, agent: str, engine: Engine, *, concurrency: float, mailbox: float, overflow: Overflow, detach: bool
+        self,
+        agent: str,
+        engine: Engine,
+        *,
+        concurrency: float,
+        mailbox: float,
+        overflow: Overflow,
+        detach: bool,
+        tally: Tally | None = None,
+        bell: Bell | None = None,
     ) -> None:
         self.id = agent
         self.detach = detach
         self.overflow = overflow
         self.is_left = False
         self._engine = engine
-        self.tally = Tally()
+        self.tally = Tally() if tally is None else tally
+        self.bell = Bell(engine.new_waiter) if bell is None else bell
         self._mailbox = Mailbox(mailbox, engine.account)
-        self.workers = workers = Workers(agent, concurrency, self._mailbox, engine, self._note_left, tally=self.tally)
-        self.bell = workers.bell
+        self.workers = Workers(
+            agent,
+            concurrency,
+            self._mailbox,
+            engine,
+            self._note_left,
+            tally=self.tally,
+            bell=self.bell,
+            owns_tally=tally is None,
+        )
         self._on_left: Callable[[], None] | None = None
-
-    def supervise(self, supervision: Supervision, blueprint: Blueprint | None) -> None:
-        """Set what happens on a failure, and create a lifecycle if the agent's instance has to be started."""
-        workers = self.workers
-        if blueprint is not None:
-            plan = supervision if isinstance(supervision, Restart) else None
-            workers.lifecycle = Lifecycle(self.id, blueprint, plan, workers, self._engine)
-            workers.lifecycle.begin()
-        if isinstance(supervision, Restart) and workers.lifecycle is not None:
-            workers.on_failure = workers.lifecycle.restart
-        elif supervision == "stop":
-            workers.on_failure = self._terminate
-        elif supervision == "escalate":
-            workers.on_failure = self._escalate
-
-    def _terminate(self, failure: BaseException, _: Envelope | None) -> None:
-        self._engine.terminate(self.id, failure, AgentStopped)
-
-    def _escalate(self, failure: BaseException, envelope: Envelope | None) -> None:
-        self._engine.emit(AgentTerminated(hub=self._engine.hub, agent=self.id, error=class_name(type(failure))))
-        if isinstance(failure, cancellation()):  # the task that entered the hub would take it for its own cancellation
-            failure = HandlerFailed(self.id, "a task" if envelope is None else envelope.handler.name, failure)
-        self._engine.end(failure)
 
     @property
     def closing(self) -> bool:
@@ -123,13 +114,13 @@ class Endpoint:
         """The envelopes being handled, except those to spare."""
         return self.workers.handling(spared)
 
-    def waiting(self) -> list[Envelope]:
-        """The envelopes that are queued, or wait for room."""
-        return [*self._mailbox.queue, *self._mailbox.blocked]
+    def stuck(self, held: AbstractSet[object]) -> list[Envelope]:
+        """What is queued or waits for room, and cannot start before one of the given handlers or hooks ends."""
+        return [*self._mailbox.queue, *self._mailbox.blocked] if self.workers.is_stuck(held) else []
 
-    def is_stuck(self, held: AbstractSet[object]) -> bool:
-        """Whether nothing queued can start before one of the given handlers or hooks ends."""
-        return self.workers.is_stuck(held)
+    def stuck_depth(self, held: AbstractSet[object]) -> int:
+        """How much of that is queued."""
+        return self.depth if self.workers.is_stuck(held) else 0
 
     def accept(self, envelope: Envelope) -> bool:
         """Take a message if there is room."""
@@ -160,10 +151,14 @@ class Endpoint:
         """
         if self.displaces(envelope):
             return None
-        to_self = envelope.sender == self.id
+        to_self = self.is_own(envelope)
         if to_self or timeout == 0 or self.overflow != "wait":
             raise MailboxFull(self.id, self._mailbox.limit, to_self=to_self)
         return self.wait_for_room(envelope, timeout)
+
+    def is_own(self, envelope: Envelope) -> bool:
+        """Whether the agent sends to itself."""
+        return envelope.sender == self.id
 
     def wait_for_room(self, envelope: Envelope, timeout: float) -> Coroutine[Any, Any, None]:
         """Let a one-way message wait for room in a full mailbox; its sender awaits the result.
@@ -334,10 +329,13 @@ class Endpoint:
 
     async def left(self, held: Callable[[], AbstractSet[object]]) -> None:
         """Wait until the last worker has ended, or all that is left waits for one of those named."""
-        await self.bell.until(lambda: self.is_left or self._has_only(held()))
+        await self.bell.until(lambda: self.has_left(held()))
 
-    def _has_only(self, held: AbstractSet[object]) -> bool:
-        if not held or self.handling(held) or (self._mailbox.queue and not self.is_stuck(held)):
+    def has_left(self, held: AbstractSet[object]) -> bool:
+        """Whether the last worker has ended, or all that is left waits for one of those named."""
+        if self.is_left:
+            return True
+        if not held or self.handling(held) or (self._mailbox.queue and not self.workers.is_stuck(held)):
             return False
         workers = self.workers
         workers.end_tasks(held)  # nothing is left that they could be needed for

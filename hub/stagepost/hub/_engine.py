@@ -76,6 +76,7 @@ class Engine:
         crossings: The calls that other threads have made through a portal.
         thread: The thread in which the hub may be called.
         is_here: Whether this is the hub's event loop.
+        call_soon: Calls a function in the hub's event loop, from anywhere; a `RuntimeError` if that has ended.
         time_slice: Lets other tasks run now and then.
         timers: All timers that are active.
         owned: How many tasks run that agents own.
@@ -87,6 +88,7 @@ class Engine:
         "_surroundings",
         "_tasks",
         "account",
+        "call_soon",
         "callers",
         "crossings",
         "deadlines",
@@ -137,6 +139,7 @@ class Engine:
         self.terminate = owner.terminate
         self.new_waiter = backend.new_waiter
         self.is_here = backend.is_here
+        self.call_soon = backend.call_soon
         self.undisturbed = partial(undisturbed, backend)
         self.thread = get_ident()
         self.failures: list[BaseException] = []

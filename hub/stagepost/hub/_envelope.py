@@ -106,6 +106,10 @@ class Occupant(Protocol):
     def engine(self) -> object:
         """The engine that it shares with the other workers of its hub."""
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the handler was cancelled."""
+
     def interrupt(self) -> None:
         """Cancel the handler."""
 

@@ -203,6 +203,21 @@ class Published(HubEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceTerminated(HubEvent):
+    """An instance of an agent with ``per=`` was ended because it failed; the next message for its key makes another.
+
+    Attributes:
+        agent: The agent's id.
+        error: The name of the class of the error it failed with.
+    """
+
+    level: ClassVar[Level] = "error"
+
+    agent: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRefused(HubEvent):
     """A send or request raised and was never accepted: a full mailbox, an unknown agent, a stopped hub.
 
@@ -277,7 +292,13 @@ class MessageStarted(MessageEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageHandled(MessageEvent):
-    """The handler returned."""
+    """The handler returned.
+
+    Attributes:
+        parts: How many parts of its reply it has streamed; None if it has streamed nothing.
+    """
+
+    parts: int | None = None
 
     log_words: ClassVar[str] = "{recipient} has handled {payload}{sender:from}{topic:on} after {age:ago}"
 

@@ -18,10 +18,10 @@ from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from ._blueprint import Blueprint, has_hooks
-from ._layers import generates, is_coroutine_function, name_of
+from ._layers import name_of
 from ._marks import check_unmarked, mark_of, marked_names
 from ._payloads import most_specific
-from ._signature import Signature, generator_handler, read_signature
+from ._signature import Signature, read_signature
 from .errors import InvalidHandler, NoHandler
 
 _FOUND_KEPT: Final = 256
@@ -38,7 +38,7 @@ class Handler:
         is_plain: Whether ``await call(payload)`` is all there is to do.
     """
 
-    __slots__ = ("call", "is_async", "is_plain", "may_generate", "name", "takes_context", "takes_message")
+    __slots__ = ("call", "is_async", "is_plain", "may_generate", "name", "streams", "takes_context", "takes_message")
 
     def __init__(self, call: Callable[..., Any], signature: Signature) -> None:
         self.call = call
@@ -47,6 +47,7 @@ class Handler:
         self.takes_message = signature.takes_message
         self.takes_context = signature.takes_context
         self.may_generate = signature.may_generate
+        self.streams = signature.streams
         self.is_plain = not (signature.may_generate or signature.takes_message or signature.takes_context)
 
 
@@ -118,24 +119,50 @@ class HandlerReader:
             return self._of_object(source), blueprint
         return self._of_anything(source), None
 
+    def read_keyed(self, source: object, method: Callable[[str], Callable[..., Any]]) -> tuple[Handlers, bool]:
+        """The handlers of an agent with an instance for each key: of a class, or a function or object without hooks.
+
+        Args:
+            source: The class, function or object.
+            method: Makes what calls a method of the instance whose message it is.
+
+        Returns:
+            The handlers, and whether a class takes the key.
+
+        Raises:
+            InvalidHandler: There are none, or one cannot be used.
+        """
+        if isinstance(source, type):
+            methods, takes_key = self._methods_of_class(source, also="key")
+            return _handlers_by(method, methods), takes_key
+        handlers, blueprint = self.read(source)
+        if blueprint is not None:
+            problem = "has on_start or on_stop, and there is an instance for each key"
+            raise InvalidHandler(name_of(source), problem, "register its class")
+        return handlers, False
+
     def _of_class(self, source: type) -> tuple[Handlers, Blueprint]:
+        methods, _ = self._methods_of_class(source)
+        blueprint = Blueprint(source)
+        return _handlers_by(blueprint.method, methods), blueprint
+
+    def _methods_of_class(self, source: type, also: str | None = None) -> tuple[Methods, bool]:
+        """The marked methods of a class whose constructor needs no argument, or only `also`; whether it takes that."""
         methods = self._methods(source)
         if not methods:
             raise InvalidHandler(name_of(source), "is a class without handlers", "mark its methods with @handles")
         if isabstract(source) or getattr(source, "_is_protocol", False):
             raise InvalidHandler(name_of(source), "is an abstract class", "register one that has all of its methods")
+        parameters = _parameters_of(source)
         required = [
             parameter.name
-            for parameter in _parameters_of(source)
-            if parameter.default is Parameter.empty and parameter.kind not in _VARIADIC
+            for parameter in parameters
+            if parameter.default is Parameter.empty and parameter.kind not in _VARIADIC and parameter.name != also
         ]
         if required:
             problem = f"is a class whose constructor needs {', '.join(required)}"
             raise InvalidHandler(name_of(source), problem, "give them defaults, or register an instance")
-        blueprint = Blueprint(source)
-        return Handlers(
-            {payload: Handler(blueprint.method(name), signature) for payload, (name, signature) in methods.items()}
-        ), blueprint
+        return methods, any(parameter.name == also for parameter in parameters)
 
     def _methods(self, cls: type) -> Methods:
         methods = self._classes.get(cls)
@@ -160,8 +187,6 @@ class HandlerReader:
             )
         if callable(source):
             call = cls.__call__
-            if generates(source) and not is_coroutine_function(source):  # including what its class wraps
-                raise generator_handler(name_of(source))
             return self._single(source, call if isfunction(call) else source, method=isfunction(call))
         if isawaitable(source) or isgenerator(source) or isasyncgen(source):
             raise InvalidHandler(name_of(source), "was called already", "pass the function itself, without calling it")
@@ -177,6 +202,10 @@ class HandlerReader:
                 self._functions[function] = signature
         handler = Handler(call, signature)
         return Handlers(dict.fromkeys(signature.payloads, handler))
+
+
+def _handlers_by(method: Callable[[str], Callable[..., Any]], methods: Methods) -> Handlers:
+    return Handlers({payload: Handler(method(name), signature) for payload, (name, signature) in methods.items()})
 
 
 def _parameters_of(cls: type) -> list[Parameter]:

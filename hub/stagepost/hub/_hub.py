@@ -42,6 +42,7 @@ from ._router import Router
 from ._sending import SendingLayers, Sends
 from ._starting import Owner, Starting
 from ._stopping import StopReport, abort, drain, end_tasks, terminate
+from ._streaming import Streaming
 from ._time_slice import TimeSlice
 from ._topology import Topology, describe
 from ._wake import Clock, current_backend
@@ -56,7 +57,7 @@ _GRACE: Final = 10.0
 _DEAD_LETTERS: Final = 100
 
 
-class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Operating, Starting):
+class Hub(Membership, Outbox, Asking, Streaming, Listening, Planning, Watching, Operating, Starting):
     """Routes typed messages between agents in this process.
 
     Use it as an async context manager, once: it owns the tasks that handle messages, and none of them outlives it.
@@ -276,7 +277,7 @@ class Hub(Membership, Outbox, Asking, Listening, Planning, Watching, Operating, 
             onion=Onion(self._middleware) if self._middleware else None,
             sending=self._sending,
             new_envelope=self._envelopes,
-            find_workload=self._directory.endpoint_of,
+            find_workload=self._directory.receiver_of,
             time_slice=self._time_slice,
             warm=Warm(self._resting),
         )

@@ -1,9 +1,10 @@
 """The functions beneath decorators, partials and bound methods."""
 
+import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cached_property, partial, partialmethod
+from functools import cached_property, lru_cache, partial, partialmethod
 from inspect import (
     CO_ITERABLE_COROUTINE,
     getattr_static,
@@ -16,6 +17,7 @@ from typing import Final
 
 _DEEPEST: Final = 32
 _MOST_LOOKED_AT: Final = 500
+_Cached: Final = type(lru_cache(len))
 
 
 def layers(thing: object) -> Iterator[object]:
@@ -67,6 +69,16 @@ def generates(thing: object) -> bool:
         if isasyncgenfunction(code) or (isgeneratorfunction(code) and not _is_coroutine_by_types(code)):
             return True
     return False
+
+
+def turned(thing: object) -> str | None:
+    """What a decorator of the standard library has made of a generator function, if it cannot stream any more."""
+    for layer in layers(thing):
+        if isinstance(layer, _Cached):
+            return "a function that returns the same generator again"
+        if isinstance(layer, FunctionType) and layer.__globals__ is vars(contextlib):
+            return "a context manager"
+    return None
 
 
 def is_coroutine_function(thing: object) -> bool:

@@ -76,15 +76,25 @@ class Lifecycle:
         "_retiring",
         "_running",
         "_starting",
+        "_terminate",
         "agent",
     )
 
-    def __init__(self, agent: str, blueprint: Blueprint, plan: Restart | None, crew: Crew, engine: Engine) -> None:
+    def __init__(  # noqa: PLR0917 - made in one place, of what it is
+        self,
+        agent: str,
+        blueprint: Blueprint,
+        plan: Restart | None,
+        crew: Crew,
+        engine: Engine,
+        terminate: Callable[[BaseException, Callable[[str], AgentStopped]], None],
+    ) -> None:
         self.agent = agent
         self._blueprint = blueprint
         self._restarts = None if plan is None else Restarts(plan)
         self._crew = crew
         self._engine = engine
+        self._terminate = terminate
         self._bell = Bell(engine.new_waiter)
         self._failure: BaseException | None = None
         self._refusal: Callable[[str], AgentStopped] = AgentStopped
@@ -230,10 +240,10 @@ class Lifecycle:
         return outcome
 
     async def _pause_after_failure(self, failure: BaseException) -> None:
-        """Wait before the next start; or remove the agent from the hub if it fails too often."""
+        """Wait before the next start; or end the agent if it fails too often."""
         pause = self._restarts.next(self._engine.stamps.clock()) if self._restarts else None
         if pause is None:
-            self._engine.terminate(self.agent, failure, self._refusal)
+            self._terminate(failure, self._refusal)
             await self._until(lambda: self._ending)
         else:
             await self._sleep(pause)

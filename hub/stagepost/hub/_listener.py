@@ -71,7 +71,7 @@ class Listener:
         """Its endpoint."""
         return self
 
-    def open_endpoint(self, engine: Engine) -> "Listener":  # noqa: ARG002  # pragma: no cover - typing asks for it, `endpoint` answers first
+    def open_endpoint(self, engine: Engine, payload: object = None) -> "Listener":  # noqa: ARG002  # pragma: no cover - typing asks for it, `endpoint` answers first
         """Start to take messages."""
         return self
 

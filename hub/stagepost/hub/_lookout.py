@@ -4,12 +4,13 @@ import math
 from functools import partial
 
 from ._callers import caller_on
-from ._directory import Directory, Phase, Registration
+from ._directory import Directory, Phase
 from ._engine import Engine
 from ._envelope import STANDARD, Envelope
 from ._names import check_name
 from ._notice import Notice
 from ._origin import Origin
+from ._registration import Registration
 from ._stopping import finish_soon
 from ._watches import AgentEnded, Watches
 from .errors import InvalidArgument
@@ -57,6 +58,10 @@ class Lookout:
         check_name("agent id", agent)
         _check_other(agent, watcher.id)
         self._directory.check_open(watcher.id, inside=False)  # a hub that drains will not come to it
+        if watcher.key is not None:
+            raise InvalidArgument(
+                "agent", agent, f"{watcher.id!r} has an instance for each key, so use `await hub.watch`"
+            )
         watcher.handlers.find(watcher.id, AgentEnded)
         tell = partial(self._send, watcher, origin._replace(sender=None))
         if self._directory.has(agent):

@@ -11,6 +11,7 @@ from ._message import MessageType, Priority
 
 _NORMAL: Final = Priority.NORMAL  # looked up once: an enum member costs as much as the rest of the line
 _SHORT: Final = 32
+_NOBODY: Final[OrderedDict[Envelope, None]] = OrderedDict()  # most mailboxes never have a line; nobody adds to it
 
 
 class Dormant:
@@ -51,7 +52,7 @@ class Mailbox:
         self._account = account
         self.limit = limit
         self.queue: deque[Envelope] | Lanes = deque()
-        self.blocked: OrderedDict[Envelope, None] = OrderedDict()
+        self.blocked: OrderedDict[Envelope, None] = _NOBODY
 
     def accept(self, envelope: Envelope) -> bool:
         """Take a message if there is room."""
@@ -68,9 +69,13 @@ class Mailbox:
         """Take as little memory as possible until the next message."""
         if not self.queue:
             self.queue = cast("Lanes", Dormant(self))  # it is empty, so nothing is ever taken out of it
+        if not self.blocked:
+            self.blocked = _NOBODY
 
     def line_up(self, envelope: Envelope) -> None:
         """Let a message wait for room, after all others that wait."""
+        if self.blocked is _NOBODY:
+            self.blocked = OrderedDict()
         self.blocked[envelope] = None
 
     def admit(self) -> int:

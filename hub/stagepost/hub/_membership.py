@@ -1,19 +1,23 @@
 """Registering, unregistering and subscribing agents."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Final, Literal, Protocol, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 from ._arguments import check_choice, check_flag, check_patterns
-from ._directory import Directory, Options, Phase, Registration
+from ._directory import Directory, Phase
 from ._endpoint import Overflow
 from ._engine import Engine
 from ._handlers import HandlerReader
+from ._keyed import KeyedRegistration
+from ._keying import IDLE, INSTANCES, keying
 from ._layers import name_of
-from ._limits import count
+from ._limits import Duration, count, seconds
 from ._names import check_group, check_name
+from ._per_key import PerKey, instance_method
+from ._registration import Options, Registration
 from ._stopping import dismiss
 from ._supervision import Restart, Supervision, check_supervision
 from ._time_slice import TimeSlice
@@ -61,6 +65,9 @@ class Membership:
         overflow: Overflow = "wait",
         supervision: Supervision = "resume",
         detach: bool = False,
+        per: Callable[[Any], Hashable] | None = None,
+        instances: int | None = INSTANCES,
+        idle: Duration | None = IDLE,
     ) -> None:
         """Add an agent, before or after the hub is entered.
 
@@ -88,6 +95,13 @@ class Membership:
                 removes the agent from the hub, ``"escalate"`` ends the hub with the error, and `Restart` makes a new
                 instance, for which a class is needed. The requester gets `HandlerFailed` in any case.
             detach: Let handlers continue when the requester has given up, instead of cancelling them.
+            per: A function from a payload to a key: the agent has an instance for each key, made with the first
+                message for it, each with a mailbox and handlers of its own. Senders address the agent. A class may take
+                the ``key`` in its constructor. Supervision applies to the instance.
+            instances: With ``per=``, how many instances there may be at once; None for any number. For a new key the
+                one that was idle longest ends; if none is idle, the sender gets `InstancesFull`.
+            idle: With ``per=``, after how many seconds without work an instance ends, with its ``on_stop``; None for
+                never. The next message for its key makes a new one.
 
         Raises:
             InvalidName: The id or group has other characters than letters, digits, ``_`` and ``-``, or over 100.
@@ -103,7 +117,6 @@ class Membership:
         patterns = check_patterns(topics)
         if check_group(group) is not None and not patterns:
             raise InvalidArgument("group", group, "name the `topics` whose publications its members share, too")
-        handlers, blueprint = self._reader.read(implementation)
         _check_restart(agent_id, implementation, supervision)
         options = Options(
             concurrency=count("concurrency", concurrency),
@@ -112,7 +125,15 @@ class Membership:
             supervision=check_supervision(supervision),
             detach=check_flag("detach", detach),
         )
-        self._add(Registration(agent_id, handlers, self._shared_options(options), blueprint), patterns, group)
+        options = self._shared_options(options)
+        if per is None:
+            handlers, blueprint = self._reader.read(implementation)
+            self._add(Registration(agent_id, handlers, options, blueprint), patterns, group)
+            return
+        told_apart = keying(per, count("instances", instances), seconds(idle, "idle"))
+        handlers, takes_key = self._reader.read_keyed(implementation, instance_method)
+        source = PerKey(implementation, takes_key=takes_key)
+        self._add(KeyedRegistration(agent_id, handlers, options, source, told_apart), patterns, group)
 
     def _add(self, registration: Registration, patterns: Iterable[str], group: str | None) -> None:
         self._directory.add(registration)
@@ -188,7 +209,7 @@ class Membership:
         engine, registration = self._engine, self._directory.agents.get(agent)
         if registration is None:
             return
-        if engine is None or registration.endpoint is None:
+        if engine is None or registration.receiver is None:
             self._directory.take_out(agent)
             self._directory.remove(agent)
         elif self._directory.phase is Phase.RUNNING:

@@ -87,10 +87,12 @@ class AgentMetrics:
         cancelled: Messages whose handler was cancelled, or whose requester withdrew them.
         dead: Messages that will never be handled, including lost publications.
         refused: Sends and requests that raised and were never accepted.
+        parts: Parts of replies that its handlers have streamed.
         depth: Messages that wait in its mailbox.
         blocked: Senders that wait for room there.
         running: Messages that are being handled.
         running_since: When the oldest of them started, in Unix seconds; None if there are none.
+        instances: How many instances it has, if it has one for each key; None otherwise.
         waiting: How long messages waited, from being sent to the start of their handler.
         handling: How long handlers took to return or raise.
     """
@@ -100,10 +102,12 @@ class AgentMetrics:
     cancelled: int = 0
     dead: int = 0
     refused: int = 0
+    parts: int = 0
     depth: int = 0
     blocked: int = 0
     running: int = 0
     running_since: float | None = None
+    instances: int | None = None
     waiting: Latency = field(default_factory=Latency)
     handling: Latency = field(default_factory=Latency)
 
@@ -153,6 +157,7 @@ class HubMetrics:
         dead: Messages that will never be handled; `Hub.dead_letters` says why.
         refused: Sends and requests that raised and were never accepted, including publications on a hub that takes no
             more.
+        parts: Parts of replies that handlers have streamed.
         unheard: Publications and broadcasts that reached nobody.
         late_replies: Replies that came after their requester had given up.
         observer_failures: Events on which the observer failed.
@@ -172,6 +177,7 @@ class HubMetrics:
     cancelled: int = 0
     dead: int = 0
     refused: int = 0
+    parts: int = 0
     unheard: int = 0
     late_replies: int = 0
     observer_failures: int = 0

@@ -1,14 +1,16 @@
 """A message to an agent that is sent without a sender who waits."""
 
-from ._directory import Directory, Phase, Registration
+from ._directory import Directory, Phase
+from ._endpoint import Endpoint
 from ._engine import Engine
 from ._envelope import Envelope, Terms, Trail
 from ._events import DeadReason
 from ._handlers import Handler
 from ._message import MessageType
 from ._origin import Origin
+from ._registration import Registration
 from ._wake import Unawaited
-from .errors import HubStopped, MailboxFull
+from .errors import DeliveryError, HubStopped, MailboxFull
 
 
 class Notice:
@@ -54,10 +56,34 @@ class Notice:
         engine, registration = self._engine, self._registration
         if self._directory.phase is not Phase.RUNNING:
             return None
-        endpoint = registration.endpoint or registration.open_endpoint(engine)
-        stamps = engine.stamps
+        try:
+            endpoint = registration.endpoint or registration.open_endpoint(engine, self._payload)
+        except DeliveryError as error:
+            return self._lost(error)
+        envelope = self._envelope(endpoint)
+        if endpoint.accept(envelope) or endpoint.displaces(envelope):
+            envelope.deadline = envelope.sent + self._ttl
+            endpoint.arm(envelope)
+        elif endpoint.overflow == "wait":
+            endpoint.line_up_alone(envelope, engine.patience, _End(engine, envelope, self._ttl))
+        else:
+            engine.account.lose(envelope, DeadReason.MAILBOX_FULL)
+        return envelope
+
+    def _lost(self, error: DeliveryError) -> Envelope:
+        """No instance of the agent can take it: there are too many, or its payload has no key."""
+        engine, is_full = self._engine, isinstance(error, MailboxFull)
+        if not is_full:
+            hub, agent = engine.hub, self._registration.id
+            engine.log.error("no key for a planned message", hub=hub, agent=agent, exc_info=error.__cause__)
+        envelope = self._envelope(self._registration.new_endpoint(engine))
+        engine.account.lose(envelope, DeadReason.MAILBOX_FULL if is_full else DeadReason.UNHANDLED)
+        return envelope
+
+    def _envelope(self, endpoint: Endpoint) -> Envelope:
+        stamps = self._engine.stamps
         stamps.count += 1
-        envelope = engine.new_envelope(
+        return self._engine.new_envelope(
             endpoint,
             self._handler,
             self._payload,
@@ -68,14 +94,6 @@ class Notice:
             stamps.count,
             stamps.clock(),
         )
-        if endpoint.accept(envelope) or endpoint.displaces(envelope):
-            envelope.deadline = envelope.sent + self._ttl
-            endpoint.arm(envelope)
-        elif endpoint.overflow == "wait":
-            endpoint.line_up_alone(envelope, engine.patience, _End(engine, envelope, self._ttl))
-        else:
-            engine.account.lose(envelope, DeadReason.MAILBOX_FULL)
-        return envelope
 
 
 class _End(Unawaited):

@@ -181,7 +181,9 @@ class Planning:
             HubStopped: The hub has stopped.
             WrongThread: The hub was entered in another thread or event loop.
         """
-        return self._planner(agent, "spawn").agenda.spawn(self._directory.member(agent), function, arguments, name)
+        return self._planner(agent, "spawn").agenda.spawn(
+            self._directory.member(agent), None, function, arguments, name
+        )
 
     def _planner(self, agent: str, call: str) -> Router:
         if self._router is None:

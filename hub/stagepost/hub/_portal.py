@@ -1,57 +1,23 @@
 """A way into a hub for other threads."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ._crossing import Crossings
 from ._limits import TIMEOUT, Duration
 from ._message import Priority
 from ._origin import Cause
+from ._portal_stream import StreamingPortal
 from ._replies import Replies
 from ._report import Delivery
-from ._wake import loop_runs_here
-from .errors import HubNotStarted, LoopWouldBlock
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
 
 ReplyT = TypeVar("ReplyT")
-ResultT = TypeVar("ResultT")
 
 
-class Sender(Protocol):
-    """A hub, as its portals see it."""
-
-    @property
-    def name(self) -> str:
-        """The hub's name."""
-
-    @property
-    def send(self) -> Callable[..., Coroutine[Any, Any, None]]:
-        """Send one way."""
-
-    @property
-    def request(self) -> Callable[..., Coroutine[Any, Any, Any]]:
-        """Send a request."""
-
-    @property
-    def request_many(self) -> Callable[..., Coroutine[Any, Any, Replies[Any]]]:
-        """Send a request to many agents."""
-
-    @property
-    def publish(self) -> Callable[..., Coroutine[Any, Any, Delivery]]:
-        """Publish."""
-
-    @property
-    def broadcast(self) -> Callable[..., Coroutine[Any, Any, Delivery]]:
-        """Broadcast."""
-
-    def crossings(self) -> Crossings | None:
-        """The calls from other threads, once the hub was entered."""
-
-
-class Portal:
+class Portal(StreamingPortal):
     """Calls a hub from other threads, without ``await``; see `Hub.portal`.
 
     Its methods are those of the hub and raise what those raise; they return when the hub's would. They can be called in
@@ -62,10 +28,7 @@ class Portal:
     that is handled: it inherits its trace, its deadline and the chain of those who wait.
     """
 
-    __slots__ = ("_hub",)
-
-    def __init__(self, hub: Sender) -> None:
-        self._hub = hub
+    __slots__ = ()
 
     def send(
         self,
@@ -87,7 +50,7 @@ class Portal:
         """
         options = {"sender": sender, "headers": headers, "priority": priority, "trace": trace, "cause": cause}
         call = partial(self._hub.send, recipient, payload, timeout=timeout, ttl=ttl, **options)
-        self._call("send", call, recipient)
+        self.call("send", call, recipient)
 
     @overload
     def request(
@@ -150,7 +113,7 @@ class Portal:
         """
         options = {"sender": sender, "headers": headers, "priority": priority, "trace": trace, "cause": cause}
         call = partial(self._hub.request, recipient, payload, expect=expect, timeout=timeout, **options)
-        return self._call("request", call, recipient)
+        return self.call("request", call, recipient)
 
     @overload
     def request_many(
@@ -217,7 +180,7 @@ class Portal:
         """
         options = {"sender": sender, "headers": headers, "priority": priority, "trace": trace, "cause": cause}
         call = partial(self._hub.request_many, topic, payload, enough=enough, expect=expect, timeout=timeout, **options)
-        return self._call("request_many", call, topic)
+        return self.call("request_many", call, topic)
 
     def publish(
         self,
@@ -238,7 +201,7 @@ class Portal:
             LoopWouldBlock: An event loop runs in this thread.
         """
         options = {"sender": sender, "headers": headers, "priority": priority, "trace": trace, "cause": cause}
-        return self._call(
+        return self.call(
             "publish", partial(self._hub.publish, topic, payload, timeout=timeout, ttl=ttl, **options), topic
         )
 
@@ -260,12 +223,4 @@ class Portal:
             LoopWouldBlock: An event loop runs in this thread.
         """
         options = {"sender": sender, "headers": headers, "priority": priority, "trace": trace, "cause": cause}
-        return self._call("broadcast", partial(self._hub.broadcast, payload, timeout=timeout, ttl=ttl, **options), "*")
-
-    def _call(self, name: str, call: Callable[[], Coroutine[Any, Any, ResultT]], what: object) -> ResultT:
-        if loop_runs_here():
-            raise LoopWouldBlock(self._hub.name, name)
-        crossings = self._hub.crossings()
-        if crossings is None:
-            raise HubNotStarted(str(what), self._hub.name)
-        return crossings.call(call, str(what))
+        return self.call("broadcast", partial(self._hub.broadcast, payload, timeout=timeout, ttl=ttl, **options), "*")

@@ -15,6 +15,7 @@ from ._listener import Listener
 from ._message import MessageType
 from ._origin import Origin
 from ._report import Delivery
+from .errors import DeliveryError, MailboxFull
 
 Target: TypeAlias = Endpoint | Listener
 
@@ -82,7 +83,12 @@ class Publication:
             handler = handlers.exact.get(payload_class) or handlers.look_up(payload_class)
             if handler is None and terms.topic is None:
                 continue
-            endpoint: Target = recipient.endpoint or recipient.open_endpoint(engine)
+            try:
+                endpoint: Target = recipient.endpoint or recipient.open_endpoint(engine, payload)
+            except DeliveryError as error:
+                self._trail = trail
+                self._miss(recipient, error)
+                continue
             stamps.count += 1
             envelope = new_envelope(
                 endpoint, handler or NOBODY, payload, type_, sender, terms, trail, stamps.count, now
@@ -153,13 +159,28 @@ class Publication:
             elif recipient.id != self._origin.sender and recipient.handlers.look_up(type(self._payload)) is not None:
                 self._come_too_late(recipient)
 
+    def _miss(self, recipient: Subscriber, error: DeliveryError) -> None:
+        """No instance of a recipient can take it: there are too many, or its payload has no key."""
+        envelope = self._never_delivered(recipient)
+        if isinstance(error, MailboxFull):
+            self.note_full(envelope)
+        else:
+            engine = self._engine
+            engine.log.error("no key for a publication", hub=engine.hub, agent=recipient.id, exc_info=error.__cause__)
+            self._not_handled.append(recipient.id)
+            engine.account.lose(envelope, DeadReason.UNHANDLED)
+
     def _come_too_late(self, recipient: Subscriber) -> None:
+        self.note_stopped(self._never_delivered(recipient))
+
+    def _never_delivered(self, recipient: Subscriber) -> Envelope:
+        """The record of a message that no mailbox gets."""
         engine, stamps = self._engine, self._engine.stamps
         endpoint = (
             recipient if isinstance(recipient, Listener) else recipient.endpoint or recipient.new_endpoint(engine)
         )
         stamps.count += 1
-        envelope = engine.new_envelope(
+        return engine.new_envelope(
             endpoint,
             NOBODY,
             self._payload,
@@ -170,7 +191,6 @@ class Publication:
             stamps.count,
             self._now,
         )
-        self.note_stopped(envelope)
 
     def deliver_again(self, endpoint: Target, envelope: Envelope) -> bool:
         """Deliver to a recipient that was full before; True if this is settled, delivered or not."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from anyio import create_task_group
 
-from ._directory import Directory, Registration, Subscriber
+from ._directory import Directory, Subscriber
 from ._endpoint import Endpoint
 from ._engine import Engine
 from ._envelope import Envelope, Terms
@@ -17,6 +17,7 @@ from ._limits import TIMEOUT, Duration, count, seconds
 from ._message import MessageType
 from ._origin import Origin
 from ._publication import Publication
+from ._registration import Registration
 from ._replies import Replies
 from ._report import Delivery
 from ._router import Router

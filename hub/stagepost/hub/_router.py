@@ -24,12 +24,14 @@ from ._sending import SendingLayers
 from ._stamps import Stamps
 from ._time_slice import LOOK_EVERY, TimeSlice
 from ._wake import Waiter
+from ._window import Window
 from .errors import (
     AlreadyForwarded,
     DeliveryError,
     HubError,
     RequestCycle,
     RequestTimeout,
+    StreamedReply,
     UnexpectedReply,
     WrongThread,
 )
@@ -55,6 +57,11 @@ class Router:
         self._engine = engine
         self.agenda = Agenda(directory, engine)
         self.lookout = Lookout(directory, engine)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the hub."""
+        return self._engine
 
     @property
     def stamps(self) -> Stamps:
@@ -119,7 +126,7 @@ class Router:
             else:
                 kind, handlers = type(payload), registration.handlers
                 handler = handlers.exact.get(kind) or handlers.find(recipient, kind)
-                endpoint = registration.endpoint or registration.open_endpoint(engine)
+                endpoint = registration.endpoint or registration.open_endpoint(engine, payload)
                 stamps = engine.stamps
                 stamps.count += 1
                 new_envelope, clock = engine.new_envelope, stamps.clock
@@ -141,15 +148,16 @@ class Router:
             endpoint.arm(envelope)
         return None if envelope.number % LOOK_EVERY else engine.time_slice.after_send(envelope.number)
 
-    def request(
+    def request(  # noqa: PLR0917 - keywords would double the cost of the call
         self,
         recipient: str,
         payload: object,
         origin: Origin,
         terms: Terms,
         timeout: Duration | None,
+        window: Window | None = None,
     ) -> tuple[Envelope, Waiter]:
-        """Deliver a request.
+        """Deliver a request; with a window, which takes the parts, for a streamed reply.
 
         Returns:
             The envelope, and what the sender has to await until its `reply_to` is there. If that fails, the sender has
@@ -160,16 +168,21 @@ class Router:
             envelope, endpoint = self._address(recipient, payload, _REQUEST, origin, terms)
             sent = envelope.sent
             envelope.deadline = due = sent + patience
+            if window is None and envelope.handler.streams:
+                raise StreamedReply(recipient, envelope.handler.name)
             if origin is not OUTSIDE:
                 envelope.deadline = due = min(due, origin.deadline)
                 if due > sent and recipient in origin.trail.chain and endpoint.workers.all_busy:
                     raise RequestCycle(recipient, origin.trail.chain)
             if due <= sent:
                 raise RequestTimeout(recipient, max(0.0, due - sent), "start")
-            return envelope, endpoint.ask(envelope)
+            waiter = endpoint.ask(envelope)
         except HubError as error:
             self.note_refusal(error, recipient, payload, _REQUEST, origin)
             raise
+        if window is not None:
+            envelope.waiter = waiter = window
+        return envelope, waiter
 
     def forward(self, envelope: Envelope, recipient: str, payload: object) -> Coroutine[Any, Any, None] | None:
         """Hand a message on to another agent, and with a request the obligation to answer it.
@@ -189,6 +202,8 @@ class Router:
         try:
             successor, endpoint = self._address(recipient, payload, type_, origin, envelope.terms)
             if type_ is _REQUEST:
+                if successor.handler.streams and not isinstance(envelope.waiter, Window | None):
+                    raise StreamedReply(recipient, successor.handler.name)
                 if recipient in trail.chain and envelope.waiter is not None and endpoint.workers.all_busy:
                     raise RequestCycle(recipient, trail.chain)
                 endpoint.take_over(envelope, successor)
@@ -269,7 +284,7 @@ class Router:
         payload_class = type(payload)
         handlers = registration.handlers
         handler = handlers.exact.get(payload_class) or handlers.find(recipient, payload_class)
-        endpoint = registration.endpoint or registration.open_endpoint(engine)
+        endpoint = registration.endpoint or registration.open_endpoint(engine, payload)
         stamps = engine.stamps
         stamps.count += 1
         # Calls of attributes that are not methods, and fields of a named tuple, cost some 100 instructions each.

@@ -7,7 +7,7 @@ from typing import Final, get_args, get_origin, get_type_hints
 
 from stagepost._dataclasses import dataclass
 
-from ._layers import generates, is_coroutine_function, name_of, scope_of
+from ._layers import generates, is_coroutine_function, name_of, scope_of, turned
 from ._message import Message
 from ._payloads import Unroutable, payload_classes
 from .errors import InvalidHandler
@@ -26,7 +26,8 @@ class Signature:
         is_async: Whether its call always returns an awaitable.
         takes_message: Whether it takes the whole message instead of the payload.
         takes_context: Whether it has a parameter named ``context``.
-        may_generate: Whether only its result shows that it is not a generator, whose body nobody would run.
+        may_generate: Whether its result may be a generator, whose parts are streamed.
+        streams: Whether it always is one.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Signature:
     takes_message: bool
     takes_context: bool
     may_generate: bool
+    streams: bool
 
 
 def read_signature(
@@ -48,13 +50,13 @@ def read_signature(
         method: Whether the first parameter is ``self``.
 
     Raises:
-        InvalidHandler: It has no payload parameter, wants more than a payload and a context, is a generator function,
-            or its annotation names no class to route by.
+        InvalidHandler: It has no payload parameter, wants more than a payload and a context, or its annotation names
+            no class to route by.
     """
     name = name_of(function)
     is_async, is_generator = is_coroutine_function(function), generates(function)
     if is_generator and not is_async:
-        raise generator_handler(name)
+        check_fresh(function, name)
     payload, takes_context = _parameters(function, name, declared=bool(declared), method=method)
     annotation = payload.annotation if declared else _resolved(function, payload, name)
     takes_message = _is_message(annotation)
@@ -67,16 +69,19 @@ def read_signature(
         takes_message=takes_message,
         takes_context=takes_context,
         may_generate=is_generator or not is_async,
+        streams=is_generator and not is_async,
     )
 
 
-def generator_handler(name: str) -> InvalidHandler:
-    """The error for a generator function, or a handler that returns a generator, whose body nobody would run."""
-    return InvalidHandler(
-        name,
-        "is a generator, which does not run by itself, and streaming replies are not supported yet",
-        "return a list of the parts, or send or publish each part through `context`",
-    )
+def check_fresh(function: object, name: str) -> None:
+    """Refuse a generator function that a decorator has turned into something else.
+
+    Raises:
+        InvalidHandler: A call does not return a generator, or returns the same one again.
+    """
+    changed = turned(function)
+    if changed is not None:
+        raise InvalidHandler(name, f"is a generator, turned into {changed}", "register the generator function itself")
 
 
 def _parameters(function: Callable[..., object], name: str, *, declared: bool, method: bool) -> tuple[Parameter, bool]:

@@ -83,7 +83,7 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
         await finish(directory.release(registration), engine.time_slice)
     if directory.member(agent) is not registration:
         raise AgentStopped(agent)  # somebody else was faster, and the id was reused meanwhile
-    endpoint = directory.take_out(agent).endpoint
+    endpoint = directory.take_out(agent).receiver
     if endpoint is None or engine is None:
         directory.remove(agent)
         return
@@ -105,7 +105,7 @@ async def dismiss(directory: Directory, engine: Engine | None, agent: str, *, dr
 
 def terminate(directory: Directory, engine: Engine | None, agent: str, refusal: Callable[[str], DeliveryError]) -> None:
     """Remove a failed agent from its hub at once."""
-    endpoint = directory.endpoint_of(agent)
+    endpoint = directory.receiver_of(agent)
     if agent in directory.agents:
         directory.take_out(agent)
         if endpoint is None:
@@ -154,11 +154,9 @@ def _held_in_flight(directory: Directory, held: AbstractSet[Caller]) -> int:
     """How many messages will not end before one of the given ones does."""
     envelopes = [caller for caller in held if isinstance(caller, Envelope)]
     agents = {caller.recipient.id if isinstance(caller, Envelope) else caller.agent for caller in held}
-    endpoints = [
-        endpoint for endpoint in map(directory.endpoint_of, agents) if endpoint is not None and endpoint.is_stuck(held)
-    ]
+    receivers = [receiver for receiver in map(directory.receiver_of, agents) if receiver is not None]
     return sum(envelope.state is EnvelopeState.RUNNING for envelope in envelopes) + sum(
-        endpoint.depth for endpoint in endpoints
+        receiver.stuck_depth(held) for receiver in receivers
     )
 
 

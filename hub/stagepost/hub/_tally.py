@@ -1,10 +1,13 @@
 """Counts of the messages of one agent."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ._metrics import AgentMetrics, latency, new_buckets
 
+_NOTHING: Final[dict[int, int]] = {}  # nobody adds to it
+_NO_ONE: Final[dict[str, int]] = {}  # the same
+_PLACES: Final = 64  # more than there are buckets
 _SHORT: Final = 10  # the buckets up to about a millisecond
 
 
@@ -15,25 +18,40 @@ class Tally:
     within about a millisecond, so that it costs next to nothing.
 
     Attributes:
-        totals: How many messages took how long from being sent to their end, for `Latency`.
+        totals: How many messages took how long from being sent to their end, for `Latency`; empty while it rests.
         spoilt: How many of them failed or were cancelled.
         failed: Messages whose handler raised.
         cancelled: Those whose handler was cancelled, or that were withdrawn.
         dead: Those that will never be handled.
+        parts: How many parts of replies were streamed.
         requesters: How many open requests each other agent has here, by its id.
     """
 
-    __slots__ = ("_handling", "_shift", "cancelled", "dead", "failed", "requesters", "spoilt", "totals")
+    __slots__ = (
+        "_handling",
+        "_kept",
+        "_shift",
+        "cancelled",
+        "dead",
+        "failed",
+        "parts",
+        "requesters",
+        "spoilt",
+        "totals",
+    )
 
     def __init__(self) -> None:
-        self.failed = self.cancelled = self.dead = self.spoilt = 0
+        self.failed = self.cancelled = self.dead = self.spoilt = self.parts = 0
         self.totals = new_buckets()
         self._handling: dict[int, int] = {}  # most buckets stay empty
         self._shift: dict[int, int] = {}
-        self.requesters: dict[str, int] = {}
+        self._kept: tuple[int | None, ...] | None = None
+        self.requesters: dict[str, int] = _NO_ONE
 
     def note_open(self, requester: str) -> None:
         """An agent has made a request."""
+        if self.requesters is _NO_ONE:
+            self.requesters = {}
         self.requesters[requester] = self.requesters.get(requester, 0) + 1
 
     def note_over(self, requester: str) -> None:
@@ -61,15 +79,45 @@ class Tally:
         if number > 1:
             _add(handling, _bucket((began - since) / (number - 1)), number - 1)
 
+    def rest(self) -> None:
+        """Take less memory until `wake`: its agent has no workers for now, and most buckets are empty."""
+        if self._kept is None:
+            self._kept = (*_packed(enumerate(self.totals)), None, *_packed(self._handling.items()), None,
+                          *_packed(self._shift.items()))  # fmt: skip
+            self.totals = []
+            self._handling = self._shift = _NOTHING
+
+    def wake(self) -> list[int]:
+        """Count again; returns the totals."""
+        if self._kept is not None:
+            packed, self._kept = iter(self._kept), None
+            self.totals = _with(new_buckets(), _unpacked(packed))
+            self._handling, self._shift = _unpacked(packed), _unpacked(packed)
+        return self.totals
+
+    def counts(self) -> list[int]:
+        """The totals, also while it rests; not to be changed."""
+        return self.totals if self._kept is None else _with(new_buckets(), _unpacked(iter(self._kept)))
+
     def copy(self) -> "Tally":
         """A copy of the counts: building the public value takes some twenty times as long."""
         copy = object.__new__(Tally)  # `__init__` would only make values that are replaced here
         copy.failed, copy.cancelled, copy.dead, copy.spoilt = self.failed, self.cancelled, self.dead, self.spoilt
+        copy.parts = self.parts
         copy.totals, copy._handling, copy._shift = self.totals.copy(), self._handling.copy(), self._shift.copy()
+        copy._kept = self._kept
+        copy.wake()
         return copy
 
     def read(
-        self, *, refused: int, depth: int, blocked: int, running: int, running_since: float | None
+        self,
+        *,
+        refused: int,
+        depth: int,
+        blocked: int,
+        running: int,
+        running_since: float | None,
+        instances: int | None = None,
     ) -> AgentMetrics:
         """The counts as a value, with the current state."""
         ended = sum(self.totals)
@@ -81,14 +129,27 @@ class Tally:
             cancelled=self.cancelled,
             dead=self.dead,
             refused=refused,
+            parts=self.parts,
             depth=depth,
             blocked=blocked,
             running=running,
             running_since=running_since,
+            instances=instances,
             # a message that was handled within about a millisecond spent most of its time waiting
             waiting=latency(_with(list(self.totals), self._shift)),
             handling=latency(handling),
         )
+
+
+def _packed(buckets: Iterable[tuple[int, int]]) -> Iterator[int]:
+    """Buckets with their numbers as one number each."""
+    return (number * _PLACES + bucket for bucket, number in buckets if number)
+
+
+def _unpacked(packed: Iterator[int | None]) -> dict[int, int]:
+    """The buckets up to the next separator, or the end."""
+    pairs = (divmod(one, _PLACES) for one in iter(lambda: next(packed, None), None))
+    return {bucket: number for number, bucket in pairs}
 
 
 def _add(buckets: dict[int, int], bucket: int, number: int) -> None:

@@ -5,9 +5,9 @@ from random import random
 from typing import Protocol
 
 from ._deadlines import Bucket
-from ._directory import Registration
 from ._engine import Engine, Planned
 from ._envelope import Envelope, EnvelopeState
+from ._registration import Registration
 
 _OVER = (EnvelopeState.ENDED, EnvelopeState.TURNED_AWAY)
 

@@ -4,8 +4,9 @@ import math
 
 from stagepost._dataclasses import dataclass
 
-from ._directory import Directory, Registration
+from ._directory import Directory
 from ._endpoint import Overflow
+from ._registration import Registration
 from ._supervision import Supervision
 
 
@@ -45,6 +46,8 @@ class AgentDescription:
         detach: Whether handlers continue when the requester no longer waits.
         timers: What is to be sent to it later, the next one first.
         tasks: The names of the tasks that it owns.
+        per: The name of the function that gives the keys of its instances, if it has one for each key.
+        instances: How many instances it has, if it has one for each key.
     """
 
     id: str
@@ -57,6 +60,8 @@ class AgentDescription:
     detach: bool
     timers: tuple[TimerDescription, ...] = ()
     tasks: tuple[str, ...] = ()
+    per: str | None = None
+    instances: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +139,10 @@ def _agent(registration: Registration) -> AgentDescription:
         overflow=options.overflow,
         supervision=options.supervision,
         detach=options.detach,
+        per=registration.key,
+        instances=registration.instances,
         timers=_timers(registration),
-        tasks=() if registration.endpoint is None else registration.endpoint.workers.tasks(),
+        tasks=tuple(name for endpoint in registration.endpoints() for name in endpoint.workers.tasks()),
     )
 
 

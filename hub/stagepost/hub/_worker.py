@@ -78,6 +78,11 @@ class Worker:
         """The engine that it shares with the other workers of its hub."""
         return self._pool.engine
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the running handler was cancelled."""
+        return self._scope.cancel_called
+
     def relieve(self) -> None:
         """Let it finish the running handler, and check what to do before it starts another message."""
         self._interrupted = True
@@ -137,7 +142,7 @@ class Worker:
         clock, wrapped = engine.stamps.clock, engine.onion is not None
         guard, tally = self._guard, pool.tally
         state, scope = guard.state, guard.scope
-        totals, number, before = tally.totals, 0, None
+        totals, number, before = tally.totals or tally.wake(), 0, None
         since = now = clock()
         turn_ends = now + _TURN
         while mailbox.queue and not self._interrupted:

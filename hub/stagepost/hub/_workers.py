@@ -19,6 +19,7 @@ from ._wake import Waiter
 from ._worker import Worker
 
 _RESTING_KEPT: Final = 8
+_NO_STAFF: Final[dict[Worker, None]] = {}  # of all agents that rest; nobody adds to it
 
 
 class Workers:
@@ -43,6 +44,7 @@ class Workers:
         "_asked",
         "_is_warm",
         "_on_empty",
+        "_owns_tally",
         "_surplus",
         "bell",
         "closing",
@@ -68,18 +70,21 @@ class Workers:
         on_empty: Callable[[], None],
         *,
         tally: Tally,
+        bell: Bell,
+        owns_tally: bool,
     ) -> None:
         self.tally = tally
+        self._owns_tally = owns_tally
         self.mailbox = mailbox
         self.engine = engine
-        self.staff: set[Worker] = set()
+        self.staff: dict[Worker, None] = _NO_STAFF
         self.closing = False
         self.halted = False
         self.paused = False
         self.lifecycle: Lifecycle | None = None
         self.on_failure: Callable[[BaseException, Envelope | None], None] | None = None
         self.owned: set[OwnedTask] | None = None
-        self.bell = Bell(engine.new_waiter)
+        self.bell = bell
         self._agent = agent
         self.vacancies = limit
         self._is_warm = False
@@ -164,7 +169,9 @@ class Workers:
         if self.vacancies > 0:
             self.vacancies -= 1
             worker = Worker(self)
-            self.staff.add(worker)
+            if self.staff is _NO_STAFF:
+                self.staff = {}
+            self.staff[worker] = None
             self._warm_up()
             self.engine.spawn(worker.run, f"stagepost agent {self._agent}")
 
@@ -183,6 +190,8 @@ class Workers:
         self._dismiss_idle()
         self._is_warm = False
         self.mailbox.rest()
+        if self._owns_tally:
+            self.tally.rest()
         return True
 
     def _dismiss_idle(self) -> None:
@@ -229,7 +238,9 @@ class Workers:
 
     def leave(self, worker: Worker) -> None:
         """A worker has ended. If its task had to be abandoned, another one takes over its queue."""
-        self.staff.discard(worker)
+        self.staff.pop(worker, None)
+        if not self.staff:
+            self.staff = _NO_STAFF
         self.vacancies += 1
         if self.mailbox.queue and is_cancelled() is False:
             self.call()

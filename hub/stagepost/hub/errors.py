@@ -20,7 +20,9 @@
         ├── AgentStopped                       the recipient is leaving, or left before it answered
         │   └── AgentNotStarted                it was removed because it could not be started
         ├── NoHandler (LookupError)            the recipient takes no payload of this class
+        ├── KeyFailed                          the function that gives the key of a payload raised
         ├── MailboxFull                        no room in time
+        │   └── InstancesFull                  an agent with `per=` has as many instances as it may have
         ├── AlreadyForwarded                   a handler has forwarded its request before
         ├── PayloadChanged                     somebody changed a payload that others see too
         ├── HubNotStarted                      the hub was not entered yet
@@ -28,15 +30,15 @@
         └── RequestError
             ├── RequestTimeout (TimeoutError)  no answer in time
             ├── RequestCycle                   the recipient waits for this very request
+            ├── StreamedReply (TypeError)      the handler streams its reply, and one reply was awaited
             ├── HandlerFailed                  the handler raised; `cause` is its error
             └── UnexpectedReply (TypeError)    the reply has another class than expected
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from ._containment import class_name, describe_error
-from ._facts import NAMES_SHOWN, some
 from ._misuse import (
     DeadLetterNotFound,
     DuplicateAgent,
@@ -51,7 +53,20 @@ from ._misuse import (
     WrongStart,
     WrongThread,
 )
-from ._similar import similar_names
+from ._undelivered import (
+    AgentNotFound,
+    AgentNotStarted,
+    AgentStopped,
+    AlreadyForwarded,
+    DeliveryError,
+    HubNotStarted,
+    HubStopped,
+    InstancesFull,
+    KeyFailed,
+    MailboxFull,
+    NoHandler,
+    PayloadChanged,
+)
 
 __all__ = [
     "AgentNotFound",
@@ -66,11 +81,13 @@ __all__ = [
     "HubNotStarted",
     "HubReentered",
     "HubStopped",
+    "InstancesFull",
     "InvalidArgument",
     "InvalidConfig",
     "InvalidHandler",
     "InvalidName",
     "InvalidTopic",
+    "KeyFailed",
     "LoopWouldBlock",
     "MailboxFull",
     "NoHandler",
@@ -78,156 +95,11 @@ __all__ = [
     "RequestCycle",
     "RequestError",
     "RequestTimeout",
+    "StreamedReply",
     "UnexpectedReply",
     "WrongStart",
     "WrongThread",
 ]
-
-
-class DeliveryError(HubError):
-    """A message could not be delivered, or a request could not be answered.
-
-    Attributes:
-        recipient: The agent it was meant for.
-    """
-
-    def __init__(self, recipient: str, message: str) -> None:
-        self.recipient = recipient
-        super().__init__(message)
-
-
-class AgentNotFound(DeliveryError, LookupError):
-    """Nobody has this id.
-
-    Attributes:
-        recipient: The id that was asked for.
-        hub: The hub's name.
-        known: Registered ids, up to ten, similar ones first.
-    """
-
-    def __init__(self, recipient: str, hub: str, known: Collection[str]) -> None:
-        self.hub = hub
-        self.known = similar_names(recipient, known, NAMES_SHOWN)
-        known_names = some(self.known, len(known))
-        super().__init__(recipient, f"no agent {recipient!r} on hub {hub!r}, which has {known_names}")
-
-
-class AgentStopped(DeliveryError):
-    """The recipient is being unregistered and takes no more messages, or left before it answered."""
-
-    def __init__(self, recipient: str, message: str | None = None) -> None:
-        said = f"agent {recipient!r} was unregistered: send to another one, or register it again"
-        super().__init__(recipient, said if message is None else message)
-
-
-class AgentNotStarted(AgentStopped):
-    """The recipient was removed from the hub because its constructor or its ``on_start`` failed.
-
-    Attributes:
-        recipient: The agent.
-        cause: What it raised; also the error's ``__cause__``.
-    """
-
-    def __init__(self, recipient: str, cause: BaseException) -> None:
-        self.cause = cause
-        super().__init__(
-            recipient,
-            f"agent {recipient!r} did not start: {describe_error(cause)}: correct that and register it again",
-        )
-        self.__cause__ = cause
-
-
-class NoHandler(DeliveryError, LookupError):
-    """The recipient has no handler for payloads of this class.
-
-    Attributes:
-        recipient: The agent.
-        payload: The name of the payload's class.
-        handled: The names of the classes that the agent takes.
-    """
-
-    def __init__(self, recipient: str, payload: type, handled: Collection[type]) -> None:
-        self.payload = class_name(payload)
-        self.handled = tuple(sorted(class_name(cls) for cls in handled))
-        super().__init__(
-            recipient, f"agent {recipient!r} has no handler for {self.payload}, it takes {some(self.handled)}"
-        )
-
-
-class MailboxFull(DeliveryError):
-    """The recipient's mailbox had no room in time.
-
-    Attributes:
-        recipient: The agent.
-        mailbox: How many messages its mailbox holds.
-        to_self: Whether the agent sent to itself, which never waits: only the sender could make room.
-        dropped: Whether the message was in the mailbox and had to make room for a newer one.
-    """
-
-    def __init__(self, recipient: str, mailbox: float, *, to_self: bool = False, dropped: bool = False) -> None:
-        self.mailbox = mailbox
-        self.to_self = to_self
-        self.dropped = dropped
-        why = "an agent cannot wait for room in its own mailbox" if to_self else "it had no room in time"
-        why = "the message was dropped for a newer one" if dropped else why
-        remedy = "send less, or register it with a larger `mailbox=` or more `concurrency=`"
-        super().__init__(
-            recipient, f"the mailbox of agent {recipient!r} is full ({mailbox} messages) and {why}: {remedy}"
-        )
-
-
-class AlreadyForwarded(DeliveryError):
-    """A handler forwarded a request twice: there is only one obligation to answer."""
-
-    def __init__(self, recipient: str) -> None:
-        super().__init__(recipient, f"the request was forwarded before, not to {recipient!r}: forward it once, or send")
-
-
-class PayloadChanged(DeliveryError):
-    """Somebody changed a payload, which its sender and all recipients share. Found with ``check_payloads=True``.
-
-    Attributes:
-        recipient: The agent that got it.
-        payload: The name of its class.
-        when: ``"before"`` it was handled, by the sender or another recipient, or ``"while"`` it was handled.
-    """
-
-    def __init__(self, recipient: str, payload: type, when: Literal["before", "while"]) -> None:
-        self.payload = class_name(payload)
-        self.when = when
-        super().__init__(
-            recipient,
-            f"a {self.payload} for agent {recipient!r} was changed {when} it was handled: payloads are shared, so send "
-            "frozen ones, or a copy",
-        )
-
-
-class HubNotStarted(DeliveryError):
-    """The hub was not entered yet.
-
-    Attributes:
-        recipient: The agent the message was meant for.
-        hub: The hub's name.
-    """
-
-    def __init__(self, recipient: str, hub: str) -> None:
-        self.hub = hub
-        super().__init__(recipient, f"hub {hub!r} is not running: send to {recipient!r} inside `async with hub:`")
-
-
-class HubStopped(DeliveryError):
-    """The hub takes no more work, or stopped before the answer came.
-
-    Attributes:
-        recipient: The agent the message was meant for.
-        hub: The hub's name.
-    """
-
-    def __init__(self, recipient: str, hub: str) -> None:
-        self.hub = hub
-        super().__init__(
-            recipient, f"hub {hub!r} has stopped: {recipient!r} takes no more messages and answers no more requests"
-        )
 
 
 class RequestError(DeliveryError):
@@ -242,10 +114,12 @@ class RequestTimeout(RequestError, TimeoutError):
         timeout: The seconds that the request had; a deadline inherited from the request being handled may have
             shortened them.
         stage: How far it had got: before the ``"start"``, or waiting for ``"room"`` in the mailbox, for its ``"turn"``,
-            or for the ``"handler"``.
+            or for the ``"handler"``; or for the next ``"part"`` of a stream.
     """
 
-    def __init__(self, recipient: str, timeout: float, stage: Literal["start", "room", "turn", "handler"]) -> None:
+    def __init__(
+        self, recipient: str, timeout: float, stage: Literal["start", "room", "turn", "handler", "part"]
+    ) -> None:
         self.timeout = timeout
         self.stage = stage
         reached = {
@@ -253,6 +127,7 @@ class RequestTimeout(RequestError, TimeoutError):
             "room": "its mailbox stayed full",
             "turn": "the request was still waiting in its mailbox",
             "handler": "its handler was still running",
+            "part": "its handler was still at work on the next part",
         }
         super().__init__(recipient, f"no answer from agent {recipient!r} within {timeout:.3g} s: {reached[stage]}")
 
@@ -271,6 +146,23 @@ class RequestCycle(RequestError):
         super().__init__(
             recipient,
             f"requests form a cycle ({path}): send one way, or give {recipient!r} more `concurrency=`",
+        )
+
+
+class StreamedReply(RequestError, TypeError):
+    """The handler is a generator: it streams its reply, but the requester waits for one value.
+
+    Attributes:
+        recipient: The agent that was asked.
+        handler: The handler's module and qualified name.
+    """
+
+    def __init__(self, recipient: str, handler: str) -> None:
+        self.handler = handler
+        super().__init__(
+            recipient,
+            f"agent {recipient!r} streams its reply, as {handler} is a generator: read the parts by "
+            f"`async for part in hub.stream({recipient!r}, …)`",
         )
 
 

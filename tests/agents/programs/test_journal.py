@@ -199,6 +199,16 @@ async def test_a_task_is_evaluated_once_and_its_value_is_given_again() -> None:
     assert len(calls) == 1
 
 
+async def test_without_a_journal_tasks_are_evaluated_each_time_and_a_warning_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    asked = Asked('(println (task "a" 1))', '(println (task "a" 2))', DONE)
+    result = await asked.run()
+    assert [told.splitlines()[0] for told in asked.told] == ["1", "2"]
+    assert result.journal == {}
+    assert sum("task_without_journal" in record.getMessage() for record in caplog.records) == 1
+
+
 async def test_an_application_may_write_a_task() -> None:
     asked = Asked(DONE, '(return {:total (:n (task "price" {:n 1}))})', programs=PtcLisp(journal=True))
     first = await asked.run()

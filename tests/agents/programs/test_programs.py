@@ -1,9 +1,9 @@
 """Agents whose answers are programs: what the model is told, what is kept, how a run ends."""
 
 import pytest
-from tests.agents.programs._orders import Asked, Report, look
+from tests.agents.programs._orders import Asked, Report, look, send
 
-from stagepost.agents import Agent, AgentGaveUp, Budget, BudgetExceeded, InvalidAgent, ScriptedModel
+from stagepost.agents import Agent, AgentGaveUp, Budget, BudgetExceeded, InvalidAgent, ScriptedModel, tool
 from stagepost.programs import Limits, PtcLisp
 
 DONE = "(return {:total 1})"
@@ -90,7 +90,7 @@ async def test_the_last_work_turn_and_retries_have_no_tools() -> None:
     assert "tool/look(id :int) -> :map" in asked.prompts[0]
     for prompt in asked.prompts[1:]:
         assert ";; No tools available" in prompt
-        assert "tool/return(value :any)" in prompt
+        assert "tool/return  ;" in prompt
     assert ["Unknown tool: look. No tools available." in told for told in asked.told] == [False, True, True]
 
 
@@ -226,6 +226,37 @@ async def test_calls_of_programs_count() -> None:
 def test_what_does_not_fit_is_refused_when_the_agent_is_built(given: dict[str, object], why: str) -> None:
     with pytest.raises(InvalidAgent, match=why):
         Agent("a", "", model=ScriptedModel([]), tools=[look], **given)  # type: ignore[call-overload]  # that is tested
+
+
+LONG = '(reduce (fn [s _] (str s s)) "abc" (range 20))'  # three million characters
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (f"(return {{:total 1 :names [{LONG}]}})", "bytes as JSON, and 2,097,152 can be kept: return less"),
+        (f"(tool/send {{:to {LONG}}})", "its arguments have more than 100000 characters; Limits(sent=…) raises it"),
+        (f'(task "a" {LONG})', "memory_limit_exceeded: what def and task keep has more than 2097152 bytes as JSON"),
+        (f'(task "a" {LONG}) (foo-is "b")'.replace("(foo-is", "(quot 1"), "type_error: quot"),
+        (f"(def a {LONG})", "memory_limit_exceeded: what def and task keep has more than 2097152 bytes as JSON"),
+        ("(return (map (fn [i] {:total i}) (range 500)))", "expected map, got list"),
+        ("(return {:total 1 :names (range 500)})", "- and 480 more"),
+        ("(tool/talk)", "Error: tool_error: Tool 'talk' failed: RuntimeError: " + "x" * 1000),
+    ],
+    ids=["result", "arguments", "task", "task of a program that fails", "memory", "list", "many errors", "long error"],
+)
+async def test_what_is_too_long_to_be_kept_or_told_is_an_error(program: str, told: str) -> None:
+    @tool
+    async def talk() -> str:
+        """Fail."""
+        raise RuntimeError("x" * 100_000)
+
+    language = PtcLisp(journal=True, memory="rollback", limits=Limits(seconds=5.0, stored=None, memory=20_000_000))
+    asked = Asked(program, DONE, programs=language, tools=[send, talk])
+    result = await asked.run()
+    assert told in asked.told[0]
+    assert len(asked.told[0]) < 3000
+    assert (result.memory, result.journal) == ({}, {})
 
 
 async def test_a_budget_without_turns_has_no_last_turn() -> None:

@@ -91,6 +91,15 @@ async def test_an_agent_that_fails_is_one_cell() -> None:
     assert fine.is_good
 
 
+async def test_a_cell_that_cannot_be_stored_is_one_cell() -> None:
+    judges = {"long": lambda answer: "x" * 5_000_000 if answer.case.id == "oslo" else "short"}
+    report = await evaluate(weather([], oslo="rain", rome="sun"), CASES, judges)
+    oslo, rome = report.cells
+    assert (oslo.agent, oslo.case) == ("weather", "oslo")
+    assert str(oslo.error).startswith("ValueTooLarge")
+    assert rome.judgements["long"].feedback == "short"
+
+
 async def test_a_judge_that_fails_is_one_entry_of_a_cell() -> None:
     def fail(answer: CaseAnswer) -> bool:
         if answer.case.id == "oslo":
@@ -202,6 +211,25 @@ async def test_no_more_cells_are_worked_on_at_once_than_allowed() -> None:
     cases = [Case(id=str(number), request="?") for number in range(9)]
     await evaluate(agent, cases, {}, at_once=3)
     assert most == 3
+
+
+def test_an_evaluation_is_another_one_if_what_it_consists_of_has_changed() -> None:
+    agent, other = Agent("weather", "Weather."), Agent("weather", "The weather.")
+    judge, kind = Agent("judge", "Judge.", output=Judgement), Agent("judge", "Be kind.", output=Judgement)
+    card, cards = ScorecardJudge(Judge("quality"), [NAMES_TOTAL]), ScorecardJudge(Judge(judge_agent()), [NAMES_TOTAL])
+    made = [
+        Evaluation(agent, CASES, {"right": is_right}),
+        Evaluation(other, CASES, {"right": is_right}),
+        Evaluation(agent, CASES[:1], {"right": is_right}),
+        Evaluation(agent, CASES, {"good": is_right}),
+        Evaluation(agent, CASES, {"right": judge}),
+        Evaluation(agent, CASES, {"right": kind}),
+        Evaluation(agent, CASES, {"right": card}),
+        Evaluation(agent, CASES, {"right": cards}),
+        Evaluation(agent, CASES, {"right": is_right}, name="again"),
+    ]
+    assert len({each.key for each in made}) == len(made)
+    assert Evaluation(agent, CASES, {"right": always(True)}).key == made[0].key  # code of judges is not seen
 
 
 def test_names_are_unique() -> None:

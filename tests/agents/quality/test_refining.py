@@ -18,15 +18,16 @@ from tests.agents.quality._scripts import (
 from stagepost.agents import FunctionModel, InvalidCriteria, ModelRequest, ModelUnavailable, call
 from stagepost.agents.quality import (
     Checked,
+    CheckOutcome,
     Judge,
     JudgeAndRefine,
-    Outcome,
     QualityMetrics,
     ValidationFailureLog,
     judge_agent,
+    refiner_agent,
 )
 from stagepost.checkpoint import MemoryStore
-from stagepost.workflows import Chain, Parallel, Runner, State, step
+from stagepost.workflows import END, Chain, Graph, Parallel, Runner, State, StepContext, step
 
 WORDS = {"names_total": "32", "names_period": "week"}
 BOTH = contains(WORDS)
@@ -40,7 +41,7 @@ async def outcome(workflow: Chain, draft: str) -> tuple[State, Checked]:
 async def test_an_answer_that_passes_is_judged_once_and_goes_on_as_it_is() -> None:
     asked = Asked()
     state, done = await outcome(checked(judging(asked, BOTH), refining(asked, "never")), "32 h this week")
-    assert done.outcome is Outcome.PASSED
+    assert done.outcome is CheckOutcome.PASSED
     assert state["draft"] == "32 h this week"
     assert (len(asked.judged), len(asked.refined), done.model_calls) == (1, 0, 1)
     assert done.answer.scorecard.overall_passed
@@ -50,7 +51,7 @@ async def test_an_answer_that_passes_is_judged_once_and_goes_on_as_it_is() -> No
 async def test_a_failed_answer_is_refined_with_the_data_and_the_failed_criteria() -> None:
     asked = Asked()
     state, done = await outcome(checked(judging(asked, BOTH), refining(asked, "32 h this week")), "32 h")
-    assert done.outcome is Outcome.REFINED
+    assert done.outcome is CheckOutcome.REFINED
     assert state["draft"] == "32 h this week"
     (given,) = asked.refined
     assert given["data"] == {"hours": 32}
@@ -65,7 +66,7 @@ async def test_a_failed_answer_is_refined_with_the_data_and_the_failed_criteria(
 async def test_a_refined_answer_that_fails_more_does_not_replace_the_first() -> None:
     asked = Asked()
     state, done = await outcome(checked(judging(asked, BOTH), refining(asked, "nothing of it")), "32 h")
-    assert done.outcome is Outcome.FAILED
+    assert done.outcome is CheckOutcome.FAILED
     assert state["draft"] == "32 h"
     assert done.best == 0
     assert len(done.attempts) == 2
@@ -83,7 +84,7 @@ async def test_refinement_can_be_switched_off(refinements: Any) -> None:
     asked = Asked()
     workflow = checked(judging(asked, BOTH), refining(asked, "32 h this week"), refinements=refinements)
     state = await workflow.run({"draft": "32 h", "channel": "sms"})
-    assert state["checked"].outcome is Outcome.FAILED
+    assert state["checked"].outcome is CheckOutcome.FAILED
     assert not asked.refined
 
 
@@ -93,7 +94,7 @@ async def test_a_judge_that_fails_approves_with_a_flag_and_ends() -> None:
 
     asked = Asked()
     state, done = await outcome(checked(FunctionModel(fail), refining(asked, "never")), "32 h")
-    assert done.outcome is Outcome.REVIEW
+    assert done.outcome is CheckOutcome.REVIEW
     assert state["draft"] == "32 h"
     assert done.answer.validation.passed
     assert "the judge has failed" in str(done.answer.validation.review_reason)
@@ -115,7 +116,7 @@ async def test_a_judge_that_fails_approves_with_a_flag_and_ends() -> None:
 async def test_a_judge_that_cannot_decide_approves_with_a_flag(said: Any) -> None:
     asked = Asked()
     _, done = await outcome(checked(FunctionModel(always(said)), refining(asked, "never")), "32 h")
-    assert done.outcome is Outcome.REVIEW
+    assert done.outcome is CheckOutcome.REVIEW
     assert not asked.refined
 
 
@@ -124,7 +125,7 @@ async def test_contradictory_criteria_lead_to_review_and_not_to_a_loop() -> None
     said = call("return", verdicts=verdicts, contradictory=[["names_total", "names_period"]])
     asked = Asked()
     _, done = await outcome(checked(FunctionModel(always(said)), refining(asked, "never")), "32 h")
-    assert done.outcome is Outcome.REVIEW
+    assert done.outcome is CheckOutcome.REVIEW
     assert not asked.refined
     feedback = done.answer.scorecard.criteria[0].feedback
     assert feedback == "no answer can fulfil it together with names_period"
@@ -136,13 +137,60 @@ async def test_code_decides_first_and_the_model_is_asked_about_the_rest_alone() 
     _, done = await outcome(workflow, "**32** h this week")
     assert [criterion["id"] for criterion in asked.judged[0]["criteria"]] == ["names_total"]
     assert done.attempts[0].validation.failed_criteria_ids == ["sms_format"]
-    assert done.outcome is Outcome.REFINED
+    assert done.outcome is CheckOutcome.REFINED
+
+
+async def test_no_model_is_asked_while_there_is_too_much_to_do() -> None:
+    asked, busy = Asked(), [True]
+    judge = Judge(judge_agent(judging(asked, BOTH)), only_code=lambda: busy[0])
+    _, done = await outcome(checked(judge), "32 h this week")
+    assert done.outcome is CheckOutcome.REVIEW
+    assert not asked.judged
+    busy[0] = False
+    _, done = await outcome(checked(judge), "32 h this week")
+    assert done.outcome is CheckOutcome.PASSED
+
+
+@pytest.mark.parametrize("durable", ["in memory", "on a runner"])
+async def test_in_a_loop_each_round_is_checked_anew(durable: str) -> None:
+    asked = Asked()
+    pattern = JudgeAndRefine(
+        "checked",
+        Judge(judge_agent(judging(asked, BOTH))),
+        refiner_agent(refining(asked, "32 h this week")),
+        candidate=candidate,
+        criteria=[NAMES_TOTAL, NAMES_PERIOD],
+        answer="draft",
+    )
+    work = Graph("work")
+
+    async def write(state: State, context: StepContext) -> dict[str, str]:
+        return {"draft": f"32 h, round {context.visit}"}
+
+    def is_enough(state: State) -> bool:
+        return len(asked.refined) == 3
+
+    work.add("write", write)
+    work.add("check", pattern)
+    work.edge("write", "check")
+    work.edge("check", END, when=is_enough)
+    work.edge("check", "write")
+    work.start("write")
+    if durable == "in memory":
+        state = await work.run({})
+    else:
+        async with MemoryStore() as store, Runner(store, workflows=[work]) as runner:
+            state = await (await runner.start(work, {})).result()
+    assert [question["answer"] for question in asked.judged] == [
+        text for number in (1, 2, 3) for text in (f"32 h, round {number}", "32 h this week")
+    ]
+    assert len(state["checked"].attempts) == 2
 
 
 async def test_no_model_is_asked_if_code_can_decide_about_everything() -> None:
     asked = Asked()
     _, done = await outcome(checked(judging(asked, BOTH), criteria=[SMS]), "32 h")
-    assert done.outcome is Outcome.PASSED
+    assert done.outcome is CheckOutcome.PASSED
     assert done.model_calls == 0
     assert not asked.judged
 
@@ -153,7 +201,7 @@ async def test_a_check_that_fails_leaves_its_criterion_undecided() -> None:
 
     judge = Judge(checks={"names_total": check})
     _, done = await outcome(checked(judge, criteria=[NAMES_TOTAL]), "32 h")
-    assert done.outcome is Outcome.REVIEW
+    assert done.outcome is CheckOutcome.REVIEW
     assert "no such table" in str(done.answer.scorecard.criteria[0].feedback)
 
 
@@ -162,7 +210,7 @@ async def test_a_refiner_that_fails_leaves_the_first_attempt() -> None:
         raise ModelUnavailable("openai/gone", "it is down")
 
     _, done = await outcome(checked(judging(Asked(), BOTH), FunctionModel(fail)), "32 h")
-    assert done.outcome is Outcome.FAILED
+    assert done.outcome is CheckOutcome.FAILED
     assert "it is down" in str(done.refinement_problem)
 
 
@@ -225,11 +273,11 @@ async def test_without_time_left_nothing_is_refined_and_the_best_goes_out() -> N
     asked = Asked()
     workflow = checked(judging(asked, BOTH), refining(asked, "never"), left=always(0))
     _, done = await outcome(workflow, "32 h this month")
-    assert done.outcome is Outcome.REVIEW  # the judge had no time either
+    assert done.outcome is CheckOutcome.REVIEW  # the judge had no time either
     assert not asked.judged
     workflow = checked(judging(asked, BOTH), refining(asked, "never"), left=always(0), criteria=[SMS, NAMES_TOTAL])
     _, done = await outcome(workflow, "**32** h")
-    assert done.outcome is Outcome.BEST
+    assert done.outcome is CheckOutcome.BEST
     assert not asked.refined
 
 
@@ -246,7 +294,7 @@ async def test_metrics_and_the_log_of_failures_tell_what_has_become_of_answers()
     assert (found.refinement_rate, found.refinement_success_rate) == (2 / 3, 1.0)
     first, _ = told
     assert first.question == "How many hours?"
-    assert first.final_outcome is Outcome.REFINED
+    assert first.final_outcome is CheckOutcome.REFINED
     assert first.refinement_succeeded
     assert first.reason == "- Whether the period is named: say it"
     assert [result.passed for result in first.results] == [False, True]
@@ -257,7 +305,7 @@ async def test_a_log_that_fails_holds_up_no_answer() -> None:
         raise OSError("the disk is full")
 
     _, done = await outcome(checked(judging(Asked(), BOTH), on_failure=fail), "32 h")
-    assert done.outcome is Outcome.FAILED
+    assert done.outcome is CheckOutcome.FAILED
 
 
 async def test_it_nests_in_any_workflow_and_its_items_do_not_disturb_each_other() -> None:

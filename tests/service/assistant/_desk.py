@@ -22,11 +22,13 @@ from stagepost.service.assistant import (
     Composed,
     Extracted,
     Plan,
+    StageBudgets,
     User,
 )
 from stagepost.service.channels import Channels, OutgoingPart
 from stagepost.workflows import Runner
 
+PATIENT = StageBudgets.of(60)  # on a busy machine, too
 DATA = {"period": "this week", "total_hours": 32, "of": 40}
 GOOD = "You have entered 32 of 40 hours this week."
 
@@ -143,7 +145,14 @@ def made(rules: Rules, outbox: Any, **options: Any) -> tuple[AssistantWorkflow, 
         single=Agent("single", "Do all.", model=rules.model("single"), output=Composed),
     )
     senders = dict.fromkeys(("sms", "email", "whatsapp", "teams"), outbox)
-    given = {"senders": senders, "channels": Channels(), "metrics": metrics, "on_failure": failures.append, **options}
+    given = {
+        "senders": senders,
+        "budgets": PATIENT,
+        "channels": Channels(),
+        "metrics": metrics,
+        "on_failure": failures.append,
+        **options,
+    }
     judge, refiner = Judge(judge_agent(rules.model("judge"))), refiner_agent(rules.model("refiner"))
     return AssistantWorkflow(agents, judge, refiner, **given), metrics, failures
 

@@ -1,15 +1,17 @@
 """The parts that an assistant is made of: ranges of days, requests, texts."""
 
 from datetime import UTC, date, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests._examples import law
-from tests.service.assistant._desk import Rules, desk, request, says
+from tests.service.assistant._desk import GOOD, Rules, desk, request, says
 
 from stagepost.service.assistant import RANGES, AssistantTexts, DateRange, InvalidRange, User, date_range
+from stagepost.service.channels import Channels
 
 NOW = datetime(2026, 3, 1, 2, 30, tzinfo=UTC)  # a Sunday; in Los Angeles it is still February
 
@@ -82,6 +84,32 @@ def test_a_time_zone_that_is_none_is_refused(zone: str) -> None:
 def test_a_message_that_says_nothing_or_too_much_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):
         request(text)
+
+
+@pytest.mark.parametrize("text", ["---", "![](https://example.org/x.png)", "\u200b", "****"])
+async def test_an_answer_of_which_nothing_is_visible_does_not_go_out_empty(text: str) -> None:
+    async with desk(Rules(composer=says({"response": text}), refiner=says({"response": text}))) as it:
+        result = await it.assistant.ask(request())
+        (sent,) = it.outbox.texts("+47")
+    assert sent.strip()
+    assert result.metadata.delivered
+
+
+async def test_formatters_and_criteria_that_fail_hold_up_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_given: object, **_more: object) -> Any:
+        raise OSError("the file is gone")
+
+    broken = Channels()
+    monkeypatch.setattr(broken, "format", fail)
+
+    async with desk(channels=broken) as it:
+        result = await it.assistant.ask(request())
+        assert it.outbox.texts("+47") == [AssistantTexts().last_resort]
+    assert result.formatted_response.metadata.fell_back
+    async with desk(criteria=fail) as it:
+        result = await it.assistant.ask(request())
+        assert it.outbox.texts("+47") == [f"Hi,\n\n{GOOD}"]
+    assert [each.id for each in result.scorecards[0].criteria] == ["answers_question", "sms_format"]
 
 
 async def test_an_apology_that_does_not_fit_its_channel_is_replaced_by_the_last_one() -> None:

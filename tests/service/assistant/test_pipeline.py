@@ -3,12 +3,12 @@ from typing import Any
 
 import pytest
 from anyio import Event, create_task_group, fail_after
-from tests.service.assistant._desk import DATA, GOOD, Outbox, Rules, desk, request, says, verdicts
+from tests.service.assistant._desk import DATA, GOOD, PATIENT, Outbox, Rules, desk, request, says, verdicts
 
 from stagepost.agents import ModelUnavailable
-from stagepost.agents.quality import Outcome
+from stagepost.agents.quality import CheckOutcome
 from stagepost.checkpoint import RunStatus, WaitKind
-from stagepost.service.assistant import AssistantResult, AssistantTexts, InvalidAssistant, StageBudgets, User
+from stagepost.service.assistant import AssistantResult, AssistantTexts, InvalidAssistant, User
 from stagepost.service.channels import (
     ChannelLimit,
     ChannelLimits,
@@ -75,7 +75,7 @@ async def test_markdown_for_sms_fails_by_code_and_is_refined() -> None:
     (refined,) = [question for name, question in rules.asked if name == "refiner"]
     assert refined["data"] == DATA
     assert refined["original"].startswith("# Hours")
-    assert it.failures[0].final_outcome is Outcome.REFINED
+    assert it.failures[0].final_outcome is CheckOutcome.REFINED
 
 
 async def test_a_refinement_that_is_still_bad_ends_in_an_apology_that_is_sent_stored_and_logged() -> None:
@@ -89,7 +89,7 @@ async def test_a_refinement_that_is_still_bad_ends_in_an_apology_that_is_sent_st
     assert not result.validation_passed
     assert len(result.scorecards) == 2
     assert "- The form of a text message: it has bold text" in str(result.metadata.reason)
-    assert it.failures[0].final_outcome is Outcome.FAILED
+    assert it.failures[0].final_outcome is CheckOutcome.FAILED
     assert it.metrics.statistics().graceful_failure_rate == 1
 
 
@@ -126,7 +126,8 @@ async def test_whatever_fails_a_friendly_text_is_sent_and_stored(rules: dict[str
 
 @pytest.mark.parametrize("stage", ["planner", "data", "composer"])
 async def test_a_stage_that_takes_too_long_is_given_up(stage: str) -> None:
-    budgets = StageBudgets(analyze=0.05, data=0.05, compose=0.05)
+    fields = {"planner": "analyze", "data": "data", "composer": "compose"}
+    budgets = PATIENT.model_copy(update={fields[stage]: 0.05})
     async with desk(Rules(slow={stage: 60}), budgets=budgets) as it:
         with fail_after(30):
             result = await it.assistant.ask(request())
@@ -136,7 +137,7 @@ async def test_a_stage_that_takes_too_long_is_given_up(stage: str) -> None:
 
 
 async def test_a_judge_that_takes_too_long_lets_the_answer_out_flagged() -> None:
-    async with desk(Rules(slow={"judge": 60}), budgets=StageBudgets(validate=0.05)) as it:
+    async with desk(Rules(slow={"judge": 60}), budgets=PATIENT.model_copy(update={"validate_": 0.05})) as it:
         with fail_after(30):
             result = await it.assistant.ask(request())
         assert it.outbox.texts("+47") == [f"Hi,\n\n{GOOD}"]
@@ -153,7 +154,7 @@ async def test_once_the_total_is_used_up_the_best_answer_so_far_goes_out() -> No
         return {"response": "**32** of 40 this week"}
 
     rules = Rules(composer=compose)
-    async with desk(rules, clock=lambda: now[0], budgets=StageBudgets(total=10)) as it:
+    async with desk(rules, clock=lambda: now[0], budgets=PATIENT.model_copy(update={"total": 10})) as it:
         result = await it.assistant.ask(request())
         (sent,) = it.outbox.texts("+47")
     assert "32 of 40 this week" in sent

@@ -94,6 +94,14 @@ def test_out_of_a_graph_the_way_that_was_decided_is_taken() -> None:
         assert [way.label for way in box.ways if way.target == "->END"] == ["has a or has b", None]
 
 
+def test_boxes_in_which_something_has_failed_are_opened_before_others() -> None:
+    parts = [Chain(f"part{one}", [step(f"s{one}-{two}", nothing) for two in range(20)]) for one in range(20)]
+    standings = Standings(places={"part0/s0-0": Standing(Mark.DONE), "part7/s7-3": Standing(Mark.FAILED)})
+    svg = draw_run(Drawn(outline=outline(Chain("whole", parts)), standings=standings), title="t", most=50)
+    assert "s7-3" in texts(svg)
+    assert "s0-0" not in texts(svg)
+
+
 async def test_an_item_is_opened_in_place() -> None:
     snapshot, _ = await parked(nested(), waits=4)
     assert snapshot.shape is not None
@@ -191,8 +199,8 @@ def test_of_a_long_chain_what_is_near_its_standing_is_drawn() -> None:
     standings = Standings(places={"s900": Standing(Mark.RUNNING)})
     svg = draw_run(Drawn(outline=chain(1000), standings=standings), title="t", most=50)
     shown = texts(svg)
-    assert {"s900", "s880", "s929", "880 more", "70 more"} <= set(shown)
-    assert "s879" not in shown
+    assert {"s900", "s884", "s933", "884 more", "66 more"} <= set(shown)
+    assert "s883" not in shown
     assert len([text for text in shown if text.startswith("s")]) == 50
 
 

@@ -189,7 +189,7 @@ async def test_payloads_are_texts_without_secrets_whatever_they_are() -> None:
         await hub.send("slow", 1)
         payloads = (Odd(), Secret(text="a s3cret-token"), HOSTILE, "x" * 1_000_000, float("nan"), b"\xff")
         for payload in payloads:
-            await hub.send("slow", payload, ttl=0)
+            await hub.send("slow", payload, ttl=0, headers={"key": "s3cret-token"})
         await until(lambda: len(hub.dead_letters) > len(payloads))
         found = [await http.get(f"/inspect/hub/letters/{each.message.id}") for each in hub.dead_letters[1:]]
         assert [each.status_code for each in found] == [200] * len(payloads)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import anyio
@@ -32,8 +33,9 @@ class Reader:
         self._lines = answer.iter_lines()
 
     def next(self) -> tuple[str, str]:
-        kind = ""
+        kind, until = "", monotonic() + LIMIT
         for line in self._lines:
+            assert monotonic() < until, "only what keeps the connection open has come"
             name, _, value = line.partition(": ")
             if name == "event":
                 kind = value

@@ -10,10 +10,12 @@ from ._pattern_errors import describe
 from ._patterns._arrows import Arrow, Next
 from ._patterns._builder import Builder, Join, Updates
 from ._patterns._pattern import Node, NodeLike, Pattern
+from ._patterns._told import BeginTold
 from ._plans._plan import Done, Target, View
 
 __all__ = [
     "Arrow",
+    "BeginTold",
     "Builder",
     "Done",
     "Join",

@@ -6,6 +6,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from stagepost.workflows import Runner
+from stagepost.workflows.patterns import BeginTold
+
 from .._context._policy import ContextPolicy
 from .._definition._approvals import Approvals
 from .._definition._definition import AgentDefinition, sub_agents_of
@@ -22,6 +25,8 @@ from .._models._around import can_prepare, model_secrets, prepare_model, release
 from .._models._model import Model
 from .._models._settings import ModelSettings
 from .._models._settings_keys import settings_secrets
+from .._stream._choice import Choice
+from .._stream._hearing import BUFFER, stream_of
 from ..errors import ModelMissing
 from ._inheritance import Link, resolve_model, writers_of
 
@@ -116,6 +121,11 @@ class Team:
         self._members: list[Member] = []
         self.loop = self._built((Link(root),), _NOTHING, root.name)
         self.loop.below = tuple(loop for loop in self._loops if loop is not self.loop)
+
+    def told(self, runner: object, begin: BeginTold) -> AbstractAsyncContextManager[AsyncIterator[object]]:
+        """The parts of a run of the loop at the top, as in the stream of a task."""
+        assert isinstance(runner, Runner)  # noqa: S101  # nobody else serves workflows
+        return stream_of(runner, begin, Choice(), buffer=BUFFER)
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[Session]:

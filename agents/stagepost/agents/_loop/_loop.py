@@ -5,13 +5,15 @@ several at once are a fan-out, which takes two more commits, before the first an
 model no longer sees is a step, too. The state contains everything that the loop knows; see `RunState`.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, NoReturn, cast
 
 from pydantic import JsonValue
 
 from stagepost.checkpoint import Snapshot
 from stagepost.workflows import END, AnswerTypes, Graph, Pattern, State, key_exists, step
+from stagepost.workflows.patterns import BeginTold
 
 from .._definition._budget import Spent
 from .._definition._request import brief_of
@@ -91,6 +93,9 @@ class AgentLoop(Graph):
     @property
     def hidden(self) -> Collection[tuple[str, str]]:
         return self._team.hidden
+
+    def told(self, runner: object, begin: BeginTold) -> AbstractAsyncContextManager[AsyncIterator[object]]:
+        return self._team.told(runner, begin)
 
     @property
     def traced_agent(self) -> str:

@@ -1,10 +1,11 @@
 """An agent in a team: its own parts, and those that it inherits."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from stagepost._dataclasses import dataclass
+from stagepost.workflows.patterns import BeginTold
 
 from .._context._policy import ContextPolicy
 from .._definition._approvals import Approvals
@@ -54,6 +55,10 @@ class Team(Protocol):
     @property
     def hidden(self) -> Collection[tuple[str, str]]:
         """What its runs may not keep of models and servers: each with what it is."""
+        ...
+
+    def told(self, runner: object, begin: BeginTold) -> AbstractAsyncContextManager[AsyncIterator[object]]:
+        """The parts of a run of the agent at the top."""
         ...
 
     def lifespan(self) -> AbstractAsyncContextManager[object]:

@@ -23,12 +23,19 @@ class ResultReader:
         self._signature = None if self._output is None else signature_of(agent)
         self._language = language
 
-    def read(self, value: object) -> Accepted | str:
+    def read(self, value: object, most: int | None) -> Accepted | str:
         """The result, or what the model is told is wrong with it.
 
         Values are never coerced, where the type has a form in signatures; where it has none, pydantic reads them.
+
+        Args:
+            value: What the program has returned.
+            most: How many bytes of JSON can be stored; None for no limit.
         """
         value = self._language.result(value)
+        size = len(to_json(plain(value)))
+        if most is not None and size > most:
+            return f"The returned value has {size:,} bytes as JSON, and {most:,} can be kept: return less"
         if self._output is None:
             given = plain(value)
             return Accepted(given if isinstance(given, str) else to_json(given).decode())

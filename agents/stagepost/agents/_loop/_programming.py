@@ -5,8 +5,12 @@ runs it again from its beginning against the journal: what is answered there is 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
+from pydantic_core import to_json
+
+from stagepost.hub import get_logger
 from stagepost.programs import CallRequest, End, FeedbackFacts, Language, Outcome, ProgramError, Started
 from stagepost.workflows import State, StepContext
 
@@ -29,6 +33,9 @@ from ._program_result import ResultReader
 
 _LIVE: Final = "program"  # in the memo: the program under way
 _RESULTS: Final = 3
+_TASK: Final = "(task "
+_LONGEST: Final = 2_000  # characters of an error
+_PARTS: Final = 2  # of what a value of the state may have, so that others have room beside this one
 _TOO_MUCH: Final = "memory_limit_exceeded"
 
 
@@ -96,6 +103,7 @@ class Programming:
         self._pending = pending
         self._calling = calling
         self._results = ResultReader(member.agent, language)
+        self._has_warned = False
 
     def begun(self, context: StepContext, *, is_last: bool) -> Changes:
         """The changes of an answer that may hold a program.
@@ -117,11 +125,18 @@ class Programming:
         source = self._language.find(journal.text)
         if isinstance(source, ProgramError):
             return await self._ended(state, Outcome(None, error=source, end=End.ERROR), context)
+        self._warn(source)
         live, came = await self._advanced(source, state, journal, context)
         if isinstance(came, Outcome):
             return await self._ended(state, came, context)
         context.memo[_LIVE] = live
         return self._wanted(state, journal, came, context)
+
+    def _warn(self, source: str) -> None:
+        """Say once that tasks are evaluated and not kept."""
+        if _TASK in source and not self._language.keeps_tasks and not self._has_warned:
+            self._has_warned = True
+            get_logger("agents").warning("task_without_journal", agent=self._agent, language=self._language.name)
 
     async def _advanced(
         self, source: str, state: RunState, journal: Journal, context: StepContext
@@ -181,7 +196,10 @@ class Programming:
 
     async def _ended(self, state: RunState, outcome: Outcome, context: StepContext) -> Changes:
         """The changes of a program that has ended."""
-        judged = self._judged(state, outcome)
+        limit = context.limits.refuse
+        most = None if limit is None else limit // _PARTS
+        outcome = self._kept_within(state, outcome, most)
+        judged = self._judged(state, outcome, most)
         changes, stored = self._remembered(state, outcome, judged)
         changes.update({PROGRAM: None, "calls": 0})
         news = await news_of(context, state.heard) if judged.changes and context.has_signals else None
@@ -202,17 +220,41 @@ class Programming:
             said += news.messages
         return {**changes, "messages": said}
 
-    def _judged(self, state: RunState, outcome: Outcome) -> _Judged:
+    def _kept_within(self, state: RunState, outcome: Outcome, most: int | None) -> Outcome:
+        """A program whose values can be stored; one that keeps too much has failed.
+
+        Args:
+            state: The run's state.
+            outcome: What the program gave.
+            most: How many bytes of JSON can be stored; None for no limit.
+        """
+        if most is None:
+            return outcome
+        kept = (outcome.journal,) if outcome.error is not None else (outcome.memory, outcome.journal)
+        if max(len(to_json(self._language.dump(each))) for each in kept) <= most:
+            return outcome
+        before = self._language.load(state.programs(self._agent).journal)
+        error = outcome.error or ProgramError(
+            _TOO_MUCH,
+            f"what def and task keep has more than {most} bytes as JSON",
+            None,
+            "keep less: results, not inputs",
+        )
+        end = End.ERROR if outcome.error is None else outcome.end
+        return replace(outcome, value=None, error=error, end=end, journal=before)
+
+    def _judged(self, state: RunState, outcome: Outcome, most: int | None) -> _Judged:
         """What comes of a program: the end of the run, a complaint, or nothing."""
         turn = turn_number(self._member.agent.budget, state.spent.turns, is_last=state.program.is_last)
         error = outcome.error
         if error is not None:
+            error = replace(error, text=f"{error.text[:_LONGEST]}…") if len(error.text) > _LONGEST else error
             is_end = outcome.end is End.FAIL or (error.kind == _TOO_MUCH and self._language.memory == "strict")
             return _Judged(_given_up(error) if is_end else {}, error)
         is_result = outcome.end is End.RETURN or turn.is_single
         if not is_result and turn.left != 0:
             return _Judged({})
-        found = self._results.read(outcome.value)
+        found = self._results.read(outcome.value, most)
         if isinstance(found, Accepted):
             return _Judged({OUTPUT: found.output})
         if not is_result:  # nothing was returned: that is what is told

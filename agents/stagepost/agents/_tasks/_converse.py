@@ -19,10 +19,10 @@ from .._delegation._state import RunState
 from .._loop._loop import AgentLoop
 from .._models._messages import ChatMessage
 from .._stream._choice import Choice
+from .._stream._hearing import BUFFER, Listen, stream_of
 from .._stream._stream import TaskStream
 from ..errors import ConversationOver, TaskNotFinished
-from ._hearing import Listen, stream_of
-from ._streams import BUFFER, known_loop
+from ._streams import known_loop
 from ._turns import LABEL, Turn, Turns, first_messages
 
 OutputT = TypeVar("OutputT")

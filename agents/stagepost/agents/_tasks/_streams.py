@@ -1,7 +1,7 @@
 """Streams of tasks: of those that there are, and of those that begin with their stream."""
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from stagepost.workflows import Run, Runner, Servable, new_run_id
 
@@ -12,14 +12,12 @@ from .._models._settings import ModelSettings
 from .._stream._choice import Choice
 from .._stream._cursor import parse
 from .._stream._finding import loops_of
+from .._stream._hearing import BUFFER, Listen, stream_of
 from .._stream._read import read
 from .._stream._stream import TaskStream
 from ..errors import NotAnAgent
-from ._hearing import Listen, stream_of
 
 OutputT = TypeVar("OutputT")
-
-BUFFER: Final = 1000  # told values that are kept for a slow reader
 
 
 class TaskStreams:

@@ -5,17 +5,17 @@ once about the rest, and an answer that has failed is refined at most once, with
 `Judge` does the first half alone, also in memory.
 """
 
-from ._attempts import Attempt, Checked, Outcome
+from ._attempts import Attempt, Checked, CheckOutcome
 from ._built_in import BUILT_IN_CRITERIA, criteria_for
 from ._candidate import Candidate, CodeCheck
-from ._cells import Case, CaseAnswer, Cell, Judgement
+from ._cells import Case, CaseAnswer, EvaluationCell, Judgement
 from ._checks import CODE_CHECKS, at_most, every, has_fields, no_markdown, numbers_in_data, without_words
 from ._consulting import Consulted, TookTooLong, consult
 from ._criterion import Scorecard, ScorecardCriterion, ValidationResult
 from ._evaluating import evaluate, evaluated
 from ._evaluation import CaseJudge, Evaluation, ScorecardJudge
 from ._failures import ValidationFailureLog
-from ._judge import Judge, Validated, Verdict, Verdicts, judge_agent
+from ._judge import Judge, JudgedAnswer, Verdict, Verdicts, judge_agent
 from ._metrics import QualityMetrics, QualityStatistics, StageTimes
 from ._refiner import Refined, refiner_agent
 from ._refining import JudgeAndRefine, QualityLimits
@@ -31,18 +31,19 @@ __all__ = [
     "Case",
     "CaseAnswer",
     "CaseJudge",
-    "Cell",
+    "CheckOutcome",
     "Checked",
     "CodeCheck",
     "Consulted",
     "Dropped",
     "Evaluation",
+    "EvaluationCell",
     "EvaluationReport",
     "Judge",
     "JudgeAndRefine",
     "JudgeSummary",
+    "JudgedAnswer",
     "Judgement",
-    "Outcome",
     "QualityLimits",
     "QualityMetrics",
     "QualityStatistics",
@@ -53,7 +54,6 @@ __all__ = [
     "Screened",
     "StageTimes",
     "TookTooLong",
-    "Validated",
     "ValidationFailureLog",
     "ValidationResult",
     "Verdict",

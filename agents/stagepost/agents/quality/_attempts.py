@@ -9,7 +9,7 @@ from .._models._messages import Usage
 from ._criterion import Scorecard, ValidationResult
 
 
-class Outcome(StrEnum):
+class CheckOutcome(StrEnum):
     """How the check of an answer has ended."""
 
     PASSED = "passed"
@@ -63,7 +63,7 @@ class Checked(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     attempts: tuple[Attempt, ...] = ()
-    outcome: Outcome | None = None
+    outcome: CheckOutcome | None = None
     best: int = 0
     refinement_attempted: bool = False
     refinement_problem: str | None = None
@@ -103,7 +103,7 @@ def best_of(attempts: Sequence[Attempt]) -> int:
     return min(range(len(attempts)), key=flaws)
 
 
-def outcome_of(attempt: Attempt, index: int, *, out_of_time: bool) -> Outcome:
+def outcome_of(attempt: Attempt, index: int, *, out_of_time: bool) -> CheckOutcome:
     """How a check ends that keeps this attempt.
 
     Args:
@@ -112,7 +112,7 @@ def outcome_of(attempt: Attempt, index: int, *, out_of_time: bool) -> Outcome:
         out_of_time: Whether there was no time for a refinement.
     """
     if not attempt.validation.passed:
-        return Outcome.BEST if out_of_time else Outcome.FAILED
+        return CheckOutcome.BEST if out_of_time else CheckOutcome.FAILED
     if attempt.validation.needs_review:
-        return Outcome.REVIEW
-    return Outcome.REFINED if index else Outcome.PASSED
+        return CheckOutcome.REVIEW
+    return CheckOutcome.REFINED if index else CheckOutcome.PASSED

@@ -78,7 +78,7 @@ class Judgement(BaseModel):
         raise TypeError(f"{said!r:.80} is no judgement: return a bool, a number, a text or a Judgement")
 
 
-class Cell(BaseModel):
+class EvaluationCell(BaseModel):
     """What has become of one case with one agent.
 
     Attributes:

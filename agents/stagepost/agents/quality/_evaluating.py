@@ -11,11 +11,11 @@ from stagepost.checkpoint import ItemStatus, MemoryStore, RunStatus, SqliteStore
 from stagepost.workflows import Run, Runner
 
 from .._agent._agent import Agent
-from ._cells import Case, Cell
+from ._cells import Case, EvaluationCell
 from ._evaluation import CaseJudge, Evaluation
 from ._report import EvaluationReport
 
-OnCell: TypeAlias = Callable[[Cell, int, int], None]
+OnCell: TypeAlias = Callable[[EvaluationCell, int, int], None]
 
 
 async def evaluate(
@@ -45,8 +45,8 @@ async def evaluate(
 
     With a `path`, what is done is saved cell by cell, and what models have answered before that. After a crash, the
     same call goes on with what is missing; once it is done, it returns what there is, and asks nobody. An evaluation is
-    the same if its name, its agents (their prompts, tools and names of models), its cases and the names of its judges
-    are. What else has changed, such as the code of a judge, it does not see: give another `name`.
+    the same if its name, its agents (their prompts, tools and names of models), its cases and its judges are. What else
+    has changed, such as the code of a judge that is a function, it does not see: give another `name`.
 
     Args:
         agents: See `Evaluation`, like the following.
@@ -83,7 +83,7 @@ async def evaluated(evaluation: Evaluation, runner: Runner, *, progress: OnCell 
     total = len(evaluation.agents) * len(evaluation.cases)
     done = await _done_before(evaluation, runner)
 
-    def tell(cell: Cell) -> None:
+    def tell(cell: EvaluationCell) -> None:
         nonlocal done
         done += 1
         if progress is not None:

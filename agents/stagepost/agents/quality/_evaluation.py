@@ -16,7 +16,7 @@ from stagepost.workflows import Chain, Parallel, Pattern, State, StepContext, in
 from .._agent._agent import Agent
 from ..errors import InvalidEvaluation
 from ._candidate import Candidate
-from ._cells import Case, CaseAnswer, Cell, Judgement
+from ._cells import Case, CaseAnswer, EvaluationCell, Judgement
 from ._consulting import Consulted, consult
 from ._criterion import Scorecard
 from ._judge import Judge
@@ -41,8 +41,8 @@ class ScorecardJudge:
 
     def __init__(self, judge: Judge, criteria: Iterable[Proposed]) -> None:
         self.judge = judge
-        self._criteria = screened(criteria, checked=judge.checks).criteria
-        if not self._criteria:
+        self.criteria = screened(criteria, checked=judge.checks).criteria
+        if not self.criteria:
             raise InvalidEvaluation("a scorecard has no criterion that can be checked: give one")
 
     async def of(self, answer: CaseAnswer, context: StepContext) -> Judgement:
@@ -53,7 +53,7 @@ class ScorecardJudge:
             question=_text(case.request),
             data={"expected": case.expected, **case.about} if case.expected is not None else dict(case.about) or None,
         )
-        scorecard = Scorecard(request_id=case.id, criteria=list(self._criteria))
+        scorecard = Scorecard(request_id=case.id, criteria=list(self.criteria))
         done = await self.judge.validate_in(context, scorecard, candidate)
         passed = [each.passed is True for each in done.scorecard.criteria]
         verdict = None if done.result.needs_review and done.result.passed else done.result.passed
@@ -95,7 +95,7 @@ class Evaluation:
         self.at_once = at_once
         self.seconds = seconds
         self._cases = {case.id: case for case in self.cases}
-        self._told: Callable[[Cell], None] | None = None
+        self._told: Callable[[EvaluationCell], None] | None = None
         if not self.agents or not self.cases:
             raise InvalidEvaluation("give at least one agent and one case")
         if len(self._cases) < len(self.cases):
@@ -119,19 +119,27 @@ class Evaluation:
 
     @cached_property
     def digest(self) -> str:
-        """Of the agents as they describe themselves, the cases, and the names of the judges."""
+        """Of the agents and judges as they describe themselves, and of the cases; of functions only the name counts."""
         said = {
             "agents": {name: agent.describe() for name, agent in self.agents.items()},
             "cases": [case.model_dump(mode="json") for case in self.cases],
-            "judges": sorted(self.judges),
+            "judges": {name: _described(judge) for name, judge in sorted(self.judges.items())},
         }
         return sha256(to_json(said)).hexdigest()[:_DIGEST]
 
     def report(self, state: Any) -> EvaluationReport:
         """What it has come to, of the final state of its run."""
-        return EvaluationReport(name=self.name, cells=tuple(map(Cell.model_validate, state["done"])))
+        lost = {each["index"]: each for each in state["failed"]}
+        done = iter(state["done"])
+        cells = [
+            EvaluationCell(**item, error=lost[index]["error"])
+            if index in lost
+            else EvaluationCell.model_validate(next(done))
+            for index, item in enumerate(state["cells"])
+        ]
+        return EvaluationReport(name=self.name, cells=tuple(cells))
 
-    def on_cell(self, told: Callable[[Cell], None] | None) -> None:
+    def on_cell(self, told: Callable[[EvaluationCell], None] | None) -> None:
         """Have each cell told that is done in this process."""
         self._told = told
 
@@ -140,7 +148,10 @@ class Evaluation:
         judging = [judge for judge in self.judges.values() if isinstance(judge, Agent)]
         cards = [card.judge.agent for card in self.judges.values() if isinstance(card, ScorecardJudge)]
         asked = [*self.agents.values(), *judging, *(agent for agent in cards if isinstance(agent, Agent))]
-        each = Parallel("done", step("cell", self._cell), over="cells", workers=self.at_once)
+        cell = step("cell", self._cell)
+        each = Parallel(
+            "done", cell, over="cells", workers=self.at_once, failures="failed", may_all_fail=True
+        )  # a cell that cannot be stored, such as one that is too large, is a failure of its own
         return Chain(self.name, [each], companions=list(dict.fromkeys(asked)))
 
     async def _cell(self, item: State, context: StepContext) -> dict[str, Any]:
@@ -151,17 +162,19 @@ class Evaluation:
             done = await consult(agent, case.request, context, key="asked", seconds=self.seconds)
         except Exception as error:  # noqa: BLE001  # an agent's failure is what an evaluation is to show
             why = context.mask(describe_error(error))
-            cell = Cell(agent=item["agent"], case=case.id, error=why, seconds=context.clock() - begun)
+            cell = EvaluationCell(agent=item["agent"], case=case.id, error=why, seconds=context.clock() - begun)
         else:
             cell = await self._judged(item["agent"], case, done, context, context.clock() - begun)
         if self._told is not None:
             self._told(cell)
         return cell.model_dump(mode="json")
 
-    async def _judged(self, agent: str, case: Case, done: Consulted[Any], context: StepContext, seconds: float) -> Cell:
+    async def _judged(
+        self, agent: str, case: Case, done: Consulted[Any], context: StepContext, seconds: float
+    ) -> EvaluationCell:
         output: JsonValue = _PLAIN.dump_python(done.output, mode="json")
         answer = CaseAnswer(case=case, agent=agent, output=output)
-        return Cell(
+        return EvaluationCell(
             agent=agent,
             case=case.id,
             output=output,
@@ -208,6 +221,17 @@ async def _called(judge: Callable[[CaseAnswer], object], answer: CaseAnswer) -> 
         return await judge(answer)
     said = await in_thread(judge, answer)
     return await said if isinstance(said, Awaitable) else said
+
+
+def _described(judge: CaseJudge) -> JsonValue:
+    """What is known of a judge; nothing of a function, whose code has no description."""
+    if isinstance(judge, Agent):
+        return judge.describe()
+    if not isinstance(judge, ScorecardJudge):
+        return None
+    asked = judge.judge.agent
+    criteria: list[JsonValue] = [criterion.model_dump(mode="json") for criterion in judge.criteria]
+    return {"agent": asked.describe() if isinstance(asked, Agent) else asked, "criteria": criteria}
 
 
 def _text(value: JsonValue) -> str:

@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ._attempts import Checked, Outcome
+from ._attempts import Checked, CheckOutcome
 from ._criterion import Scorecard, ValidationResult
 
 
@@ -34,7 +34,7 @@ class ValidationFailureLog(BaseModel):
     results: tuple[ValidationResult, ...]
     refinement_attempted: bool
     refinement_succeeded: bool
-    final_outcome: Outcome
+    final_outcome: CheckOutcome
     reason: str
     logged_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
@@ -49,7 +49,7 @@ class ValidationFailureLog(BaseModel):
             channel: The channel of the answer.
             now: The time (UTC).
         """
-        if checked.outcome is None or checked.outcome is Outcome.PASSED:
+        if checked.outcome is None or checked.outcome is CheckOutcome.PASSED:
             return None
         first = checked.attempts[0]
         return cls(

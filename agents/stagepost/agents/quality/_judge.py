@@ -62,7 +62,7 @@ class Verdicts(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Validated:
+class JudgedAnswer:
     """What a judge has come to.
 
     Attributes:
@@ -92,13 +92,22 @@ class Judge:
         agent: Who decides about what code cannot decide: an agent whose output is `Verdicts`, see `judge_agent`, or its
             name on the hub. Without one such criteria stay undecided.
         checks: Checks by the id of their criterion, beside those of `CODE_CHECKS`; they win over these.
+        only_code: Says that there is too much to do: as long as it does, the agent is not asked, and what code cannot
+            decide stays undecided. Such as ``lambda: load.open > 40``.
     """
 
-    def __init__(self, agent: Agent[Verdicts] | str | None = None, *, checks: Mapping[str, CodeCheck] = {}) -> None:
+    def __init__(
+        self,
+        agent: Agent[Verdicts] | str | None = None,
+        *,
+        checks: Mapping[str, CodeCheck] = {},
+        only_code: Callable[[], bool] | None = None,
+    ) -> None:
         self.agent = agent
+        self._only_code = only_code
         self.checks: Mapping[str, CodeCheck] = {**CODE_CHECKS, **checks}
 
-    async def validate(self, scorecard: Scorecard, candidate: Candidate) -> Validated:
+    async def validate(self, scorecard: Scorecard, candidate: Candidate) -> JudgedAnswer:
         """Validate an answer, in memory.
 
         Args:
@@ -121,7 +130,7 @@ class Judge:
 
     async def validate_in(
         self, context: StepContext, scorecard: Scorecard, candidate: Candidate, *, seconds: float | None = None
-    ) -> Validated:
+    ) -> JudgedAnswer:
         """Validate an answer in a step of a workflow: the agent's answer is committed before the step goes on.
 
         Args:
@@ -145,10 +154,12 @@ class Judge:
         ask: Ask,
         clock: Callable[[], float],
         mask: Callable[[str], str],
-    ) -> Validated:
+    ) -> JudgedAnswer:
         begun, calls, reason, usage = clock(), 0, None, _UNCOUNTED
         decided, rest = self._by_code(scorecard, candidate, mask)
-        if rest and self.agent is not None:
+        if rest and self._only_code is not None and self._only_code():
+            reason = "only code has decided, since there is too much to do"
+        elif rest and self.agent is not None:
             calls = 1
             try:
                 answer, usage = await ask(question_of(candidate, rest))
@@ -158,7 +169,7 @@ class Judge:
                 get_logger("agents").warning("judge_failed", error=mask(describe_error(error)))
         judged = scorecard.judged(decided)
         judged.evaluate()
-        return Validated(judged, ValidationResult.of(judged, review_reason=reason), calls, clock() - begun, usage)
+        return JudgedAnswer(judged, ValidationResult.of(judged, review_reason=reason), calls, clock() - begun, usage)
 
     def _by_code(
         self, scorecard: Scorecard, candidate: Candidate, mask: Callable[[str], str]

@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from ._attempts import Checked, Outcome
+from ._attempts import Checked, CheckOutcome
 
 _KEPT: Final = 1000  # times of each stage that percentiles are made of: the newest ones
 _MEDIAN: Final = 0.5
@@ -84,7 +84,7 @@ class QualityMetrics:
         counts["passed"] += checked.attempts[0].validation.passed
         counts["refined"] += checked.refinement_attempted
         counts["healed"] += checked.refinement_succeeded
-        counts["reviews"] += checked.outcome is Outcome.REVIEW
+        counts["reviews"] += checked.outcome is CheckOutcome.REVIEW
 
     def note_request(self, *, seconds: Mapping[str, float], model_calls: int, graceful: bool) -> None:
         """Count a request that was answered.

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from ._cells import Cell
+from ._cells import EvaluationCell
 
 _GAP: Final = "  "
 
@@ -43,7 +43,7 @@ class AgentSummary(BaseModel):
     Attributes:
         agent: Its name in the evaluation.
         cases: How many cases it was asked.
-        good: How many cells are good, see `Cell.is_good`.
+        good: How many cells are good, see `EvaluationCell.is_good`.
         errors: How often it has failed.
         judges: What each judge says, by name.
         seconds: The median of how long it took.
@@ -74,7 +74,7 @@ class EvaluationReport(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[EvaluationCell, ...]
 
     @property
     def is_good(self) -> bool:
@@ -86,7 +86,7 @@ class EvaluationReport(BaseModel):
         agents = dict.fromkeys(cell.agent for cell in self.cells)
         return [_summary(agent, [cell for cell in self.cells if cell.agent == agent]) for agent in agents]
 
-    def bad(self) -> Sequence[Cell]:
+    def bad(self) -> Sequence[EvaluationCell]:
         """The cells that are not good, in order."""
         return [cell for cell in self.cells if not cell.is_good]
 
@@ -118,10 +118,10 @@ class EvaluationReport(BaseModel):
     def read(cls, path: str | PathLike[str], *, name: str = "evaluation") -> Self:
         """Read what `write` has written, such as that of an earlier evaluation to compare with."""
         lines = Path(path).read_text(encoding="utf-8").splitlines()
-        return cls(name=name, cells=tuple(map(Cell.model_validate_json, lines)))
+        return cls(name=name, cells=tuple(map(EvaluationCell.model_validate_json, lines)))
 
 
-def _summary(agent: str, cells: Sequence[Cell]) -> AgentSummary:
+def _summary(agent: str, cells: Sequence[EvaluationCell]) -> AgentSummary:
     judges = dict.fromkeys(judge for cell in cells for judge in cell.judgements)
     costs = [cell.cost for cell in cells if cell.cost is not None]
     return AgentSummary(
@@ -136,7 +136,7 @@ def _summary(agent: str, cells: Sequence[Cell]) -> AgentSummary:
     )
 
 
-def _of_judge(judge: str, cells: Sequence[Cell]) -> JudgeSummary:
+def _of_judge(judge: str, cells: Sequence[EvaluationCell]) -> JudgeSummary:
     said = [cell.judgements[judge] for cell in cells if judge in cell.judgements]
     scores = [each.score for each in said if each.score is not None]
     return JudgeSummary(

@@ -48,12 +48,21 @@ def _tool(compiler: Compiler, name: str, given: tuple[Any, ...], form: Call, sco
         )
     arguments = compiler.compile(given[0], scope) if given else None
     machine = compiler.machine
+    printer = Printer(None, machine.tick)
 
     def call(frame: Frame) -> Any:
         value = arguments(frame) if arguments is not None else None
         if value is not None and not isinstance(value, dict):
             raise Fault(
                 "type_error", f"tool/{name}: named arguments are expected, got {type_word(value)}", None, form.place
+            )
+        if value and len(printer.text(value)) > machine.limits.sent:
+            raise Fault(
+                "tool_error",
+                f"Tool '{name}' was not called: its arguments have more than {machine.limits.sent} characters; "
+                "Limits(sent=…) raises it",
+                "send what the tool needs, or call it for parts",
+                form.place,
             )
         return machine.host.call(name, plain(value or {}))
 

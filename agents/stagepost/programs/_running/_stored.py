@@ -1,7 +1,8 @@
 """The values of programs as JSON, from which they come back as they were: memory, journals, results.
 
 None, booleans, finite numbers, texts and lists are what they are in JSON. All else is an object with one key that says
-what it is. A function is its form as text, and the values that it has captured.
+what it is; those of keywords, maps and sets are short, since there may be many. A function is its form as text, and the
+values that it has captured.
 """
 
 import math
@@ -35,15 +36,15 @@ def load(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 def _dumped(value: Any) -> Any:
     if isinstance(value, Keyword):
-        return {"keyword": value.twin}
+        return {"k": value.twin}
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, list):
         return [_dumped(each) for each in value]
     if isinstance(value, dict):
-        return {"map": [part for key in ordered(value) for part in (_dumped(dec(key)), _dumped(value[key]))]}
+        return {"m": [part for key in ordered(value) for part in (_dumped(dec(key)), _dumped(value[key]))]}
     if isinstance(value, frozenset):
-        return {"set": [_dumped(dec(each)) for each in ordered(value)]}
+        return {"s": [_dumped(dec(each)) for each in ordered(value)]}
     return _special(value)
 
 
@@ -101,9 +102,9 @@ def _free() -> None:
 
 
 _LOADED: Final[dict[str, Callable[[Any], Any]]] = {
-    "keyword": Keyword,
-    "map": _map,
-    "set": lambda members: frozenset(enc(_loaded(each)) for each in members),
+    "k": Keyword,
+    "m": _map,
+    "s": lambda members: frozenset(enc(_loaded(each)) for each in members),
     "int": int,
     "float": float,
     "time": datetime.fromisoformat,

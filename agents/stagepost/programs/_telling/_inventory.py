@@ -21,10 +21,15 @@ from ._types import (
     of_value,
     sample,
 )
+from ._words import PLAN
 
 _SAMPLE: Final = 80  # characters
 _WIDE: Final = 30
 _LOGGED: Final = 200
+_ENDS: Final = (
+    "tool/return  ; (return value) ends the work with this value",
+    'tool/fail  ; (fail {:reason :why :message "…"}) ends it without one',
+)
 
 
 def inputs(facts: PromptFacts) -> str:
@@ -51,9 +56,7 @@ def tools(facts: PromptFacts) -> str:
             lines += _tool(each)
     else:
         lines.append(";; No tools available")
-    lines.append("tool/return(value :any)  ; ends the work with this value; short: (return value)")
-    lines.append('tool/fail(reason :keyword, message :string)  ; gives up; short: (fail {:reason :why :message "…"})')
-    return "\n".join(lines)
+    return "\n".join((*lines, *_ENDS))
 
 
 def _tool(tool: ToolFacts) -> list[str]:
@@ -98,7 +101,7 @@ def plan(steps: tuple[tuple[str, str], ...], summaries: Mapping[str, str]) -> st
         + (f" -- {summaries[key]}" if key in summaries else "")
         for key, text in steps
     ]
-    return "\n".join(("## Plan", "", *lines)) if lines else ""
+    return "\n".join((PLAN, "", *lines)) if lines else ""
 
 
 def result(signature: Signature | None) -> str:

@@ -24,6 +24,8 @@ It is run for you. Inputs are read as `data/name`. Tools are called with named a
 - `(tool/get "x")` is refused: arguments are named, `(tool/get {:id "x"})`
 - `(where :status "open")` lacks the operator: `(where :status = "open")`
 - `(sort-by > :price rows)` has the wrong order: `(sort-by :price > rows)`
+- texts and keywords differ: `(= :open "open")` is false, only `where` takes them for equal. Fields are found by either:
+  `(:id row)`
 - in `(map f rows)` the function comes first, in `(get row :key)` the map
 
 ### Instead of loops
@@ -53,7 +55,7 @@ JOURNAL: Final = """\
 
 `(task "id" expression)` evaluates the expression once: its value is kept, and given again to every later program that
 asks for the same id. The id is a text that is written out. Use it for what must not be done twice.
-`(task-reset "id")` forgets it. `(step-done "id" "what came of it")` says that a step of the plan is done."""
+`(task-reset "id")` forgets it."""
 
 OUTPUT: Final = """\
 ## Your answer
@@ -64,6 +66,11 @@ OUTPUT_WITH_THINKING: Final = """\
 ## Your answer
 
 A few lines of thinking, and then exactly one block that begins with ```clojure."""
+
+PLAN: Final = """\
+## Plan
+
+`(step-done "id" "what came of it")` says that a step is done."""
 
 RECOVERY: Final = """\
 ## The last program failed

@@ -39,6 +39,7 @@ _EXTRAS: Final = {  # what each extra brings, by what is imported of it
     "schedules": "cronsim",
     "encryption": "cryptography",
     "programs": "re2",
+    "assistant": "cachetools",
     "serve": "uvicorn",
 }
 _KEYS: Final = (  # where litellm looks for the keys of providers

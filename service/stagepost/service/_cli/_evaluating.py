@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from stagepost.agents.quality import Cell, Evaluation, EvaluationReport, evaluated
+from stagepost.agents.quality import Evaluation, EvaluationCell, EvaluationReport, evaluated
 from stagepost.checkpoint import MemoryStore, SqliteStore
 from stagepost.workflows import Runner
 
@@ -74,7 +74,7 @@ def _check(file: Path | None) -> None:
         check_free(file, "evaluate")
 
 
-def _tell(screen: Screen, _: Cell, done: int, total: int) -> None:
+def _tell(screen: Screen, _: EvaluationCell, done: int, total: int) -> None:
     """Show how many cells are done, on a terminal."""
     if sys.stderr.isatty() and not screen.as_json:
         sys.stderr.write(_CLEAR if done == total else f"{_CLEAR}{done:,} of {total:,} cells")
@@ -88,7 +88,7 @@ def _write(report: EvaluationReport, out: Path) -> None:
         raise UsageError(f"--out {out} cannot be written: {error.strerror or error}") from error
 
 
-def _found(cell: Cell) -> CellFound:
+def _found(cell: EvaluationCell) -> CellFound:
     return CellFound.model_validate({**cell.model_dump(mode="json"), "is_good": cell.is_good})
 
 

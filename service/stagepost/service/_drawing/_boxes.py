@@ -125,8 +125,8 @@ class _Building:
     def __init__(self, drawn: Drawn, most: int) -> None:
         self._drawn = drawn
         self._most = most
-        self._expanded = expanded(drawn.outline, most, drawn.opened)
         self._several = _of_all_items(drawn.outline, drawn.standings)
+        self._expanded = expanded(drawn.outline, most, lambda part: self._stands(part).mark, drawn.opened)
 
     def box(self, part: Part) -> Box:
         """A box with all that is in it."""
@@ -211,25 +211,27 @@ class _Building:
             tally=Counter((items or {}).values()),
             inner=inner,
             ways=[self._named(way) for way in ways],
-            busy=frozenset(self._named(way) for way in ways if self._is_taken(way, part)),
+            busy=self._taken(part, ways),
         )
 
     def _named(self, way: Way) -> Way:
         return Way(self._drawn.name + way.source, self._drawn.name + way.target, way.label)
 
-    def _is_taken(self, way: Way, part: Part) -> bool:
-        """Whether the run has gone this way: as was decided, or else as the boxes at its ends tell."""
+    def _taken(self, part: Part, ways: Sequence[Way]) -> frozenset[Way]:
+        """The ways that the run has gone: as was decided, or else as the boxes at their ends tell."""
+        marks = {each.key: self._stands(each).mark for each in part.parts} if ways else {}
+        is_over = bool(ways) and self._stands(part).mark in _PASSED
+        return frozenset(self._named(way) for way in ways if self._is_taken(way, marks, is_over=is_over))
+
+    def _is_taken(self, way: Way, marks: Mapping[str, Mark], *, is_over: bool) -> bool:
         led = self._drawn.standings.led.get(way.source.rstrip("/"))
         is_end = way.target.endswith("->END")
         if led is not None:
             return "" in led if is_end else any(_is_in(path, way.target) for path in led)
-        source, target = self._mark_of(way.source, part), self._mark_of(way.target, part)
+        source, target = marks.get(way.source, Mark.AHEAD), marks.get(way.target, Mark.AHEAD)
         if is_end:
-            return source in _PASSED and self._stands(part).mark in _PASSED
+            return source in _PASSED and is_over
         return Mark.AHEAD not in (source, target)
-
-    def _mark_of(self, key: str, part: Part) -> Mark:
-        return next((self._stands(each).mark for each in part.parts if each.key == key), Mark.AHEAD)
 
     def _cell(self, part: Part, number: int, mark: Mark, *, is_open: bool) -> Cell:
         if "[]" in part.path:

@@ -29,6 +29,8 @@ WORDS: Final[Mapping[Mark, str]] = MappingProxyType(
         Mark.FAILED: "failed",
     }
 )
+TALLIED: Final = (*[mark for mark in Mark if mark is not Mark.AHEAD], Mark.AHEAD)
+"""The order in which several are counted: what there is, and at last what there is not yet."""
 _ORDER: Final = {mark: number for number, mark in enumerate(Mark)}
 
 

@@ -8,7 +8,7 @@ from stagepost._dataclasses import dataclass
 from ._boxes import Box
 from ._layered._layout import layered
 from ._layered._values import Arc, Point, Route, Vertex
-from ._marks import WORDS, Mark
+from ._marks import TALLIED, WORDS
 from ._outline import Kind, Way
 from ._text import fitted, width_of
 
@@ -136,7 +136,7 @@ def _items_size(box: Box) -> tuple[float, float]:
 
 def counted(box: Box) -> str:
     """How many items stand how, in words."""
-    return " · ".join(f"{box.tally[mark]:,} {WORDS[mark]}" for mark in Mark if box.tally.get(mark))
+    return " · ".join(f"{box.tally[mark]:,} {WORDS[mark]}" for mark in TALLIED if box.tally.get(mark))
 
 
 def _toggle_width(box: Box) -> float:

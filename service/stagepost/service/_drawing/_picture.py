@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from ._boxes import MOST, Box, Cell, Drawn, boxes_of
 from ._layered._values import Point, Route
-from ._marks import WORDS, Mark
+from ._marks import TALLIED, WORDS
 from ._measured import (
     BAR,
     BAR_WIDTH,
@@ -191,7 +191,7 @@ def _cell(box: Box, place: int, cell: Cell, left: float, top: float) -> Markup:
 def _bar(box: Box, count: int, left: float, top: float) -> Markup:
     """How many items stand how, side by side; each that there is can be seen."""
     parts, x = [], left
-    tally = [(mark, box.tally[mark]) for mark in Mark if box.tally.get(mark)]
+    tally = [(mark, box.tally[mark]) for mark in TALLIED if box.tally.get(mark)]
     least = 3.0
     room = BAR_WIDTH - least * len(tally)
     for mark, found in tally:

@@ -44,7 +44,7 @@ async def _page(ask: Ask, *, problem: str = "", status: int = HTTPStatus.OK) -> 
         "letter": found,
         "row": letter_row(ask, found),
         "payload": payload_text(ask, found.message.data),
-        "headers": dict(found.message.headers),
+        "headers": {name: masked(ask, value) for name, value in found.message.headers.items()},
         "is_reply": found.message.type is MessageType.RESPONSE,
         "is_request": found.message.type is MessageType.REQUEST,
         "problem": problem,
@@ -60,5 +60,10 @@ def payload_text(ask: Ask, payload: object) -> str:
         text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     except (PydanticSerializationError, ValueError, TypeError, RecursionError):
         text = f"a {type(payload).__qualname__}, which cannot be shown"
-    masked = text if ask.serving is None else ask.serving.runner.mask(text)
-    return masked if len(masked) <= _MOST else f"{masked[:_MOST]}…"
+    shown = masked(ask, text)
+    return shown if len(shown) <= _MOST else f"{shown[:_MOST]}…"
+
+
+def masked(ask: Ask, text: str) -> str:
+    """A text without the secrets of the runner."""
+    return text if ask.serving is None else ask.serving.runner.mask(text)

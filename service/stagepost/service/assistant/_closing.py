@@ -5,16 +5,16 @@ from typing import Final
 
 from stagepost.agents.quality import (
     Candidate,
+    CheckOutcome,
     Judge,
-    Outcome,
     QualityMetrics,
     Scorecard,
     criteria_for,
 )
-from stagepost.hub import get_logger
+from stagepost.hub import describe_error, get_logger
 from stagepost.workflows import StepContext
 
-from ..channels import Channels, FormattedResponse, Reply, Sender, send_all
+from ..channels import Channels, FormattedResponse, Reply, ResponseMetadata, ResponsePart, Sender, send_all
 from ._conversation import keep
 from ._request import AssistantMetadata, AssistantResult
 from ._settings import AssistantTexts
@@ -99,6 +99,19 @@ class Closing:
         return {"delivered": state.delivered, "result": result}
 
     def _formatted(self, state: AssistantState, text: str, *, failed: bool) -> FormattedResponse:
+        """A text for the channel; if it cannot be formatted, such as when nothing of it is visible, the last one."""
+        for said in (text, self._texts.last_resort):
+            try:
+                return self._made(state, said, failed=failed)
+            except Exception as error:  # noqa: BLE001  # whatever it is, something goes out
+                told = describe_error(error)
+                get_logger("service").warning("assistant_not_formatted", channel=state.request.channel, error=told)
+        last = self._texts.last_resort
+        metadata = ResponseMetadata(characters=len(last), fell_back=True, style_version=state.style_version)
+        part = ResponsePart(sequence=1, content=last)
+        return FormattedResponse(channel=state.request.channel, parts=(part,), metadata=metadata)
+
+    def _made(self, state: AssistantState, text: str, *, failed: bool) -> FormattedResponse:
         reply = Reply(
             text=text,
             kind="error" if failed else "answer",
@@ -150,7 +163,9 @@ def _metadata(state: AssistantState) -> AssistantMetadata:
     times = {**state.spent, **({} if checked is None else checked.seconds)}
     calls = 0 if checked is None else checked.model_calls
     usage = state.usage if checked is None else state.usage + checked.usage
-    review = checked is not None and checked.outcome in (Outcome.REVIEW, Outcome.BEST) and state.problem is None
+    review = (
+        checked is not None and checked.outcome in (CheckOutcome.REVIEW, CheckOutcome.BEST) and state.problem is None
+    )
     noted = state.reason
     if noted is None and checked is not None and review:
         last = checked.answer.validation

@@ -9,9 +9,9 @@ from typing import Any, Final
 from stagepost.agents import Agent
 from stagepost.agents.quality import (
     Candidate,
+    CheckOutcome,
     Judge,
     JudgeAndRefine,
-    Outcome,
     QualityLimits,
     QualityMetrics,
     Refined,
@@ -19,6 +19,7 @@ from stagepost.agents.quality import (
     ValidationFailureLog,
     criteria_for,
 )
+from stagepost.hub import describe_error, get_logger
 from stagepost.workflows import END, Graph, Retry, step
 
 from ..channels import Channels, Edition, Sender, StyleGuide
@@ -103,7 +104,7 @@ class AssistantWorkflow(Graph):
             judge,
             refiner,
             candidate=_candidate,
-            criteria=criteria or _criteria,
+            criteria=_contained(criteria or _criteria),
             answer="response",
             prepare=closing.brand,
             keeps=("formatted",),
@@ -165,6 +166,19 @@ def _candidate(state: AssistantState) -> Candidate:
     )
 
 
+def _contained(criteria: CriteriaFor) -> CriteriaFor:
+    """The function, whose failure does not hold up the answer: it is then judged by what is asked of any answer."""
+
+    def given(state: AssistantState) -> Iterable[ScorecardCriterion | Mapping[str, object]]:
+        try:
+            return list(criteria(state))
+        except Exception as error:  # noqa: BLE001  # it is anybody's code
+            get_logger("service").warning("criteria_failed", error=describe_error(error))
+            return criteria_for("other", channel=state.request.channel)
+
+    return given
+
+
 def _criteria(state: AssistantState) -> list[ScorecardCriterion | Mapping[str, object]]:
     """The built-in criteria for the kind of request, and those that the planner has proposed."""
     assert state.plan is not None  # noqa: S101  # the pipeline has planned it
@@ -189,4 +203,4 @@ def _needs_data(state: AssistantState) -> bool:
 
 
 def _has_failed(state: AssistantState) -> bool:
-    return state.checked is not None and state.checked.outcome is Outcome.FAILED
+    return state.checked is not None and state.checked.outcome is CheckOutcome.FAILED

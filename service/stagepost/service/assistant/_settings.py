@@ -1,5 +1,7 @@
 """How long the stages may take, and what is said when nothing else can be."""
 
+from typing import Self
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -24,6 +26,11 @@ class StageBudgets(BaseModel):
     validate_: float = Field(default=1.0, gt=0, alias="validate")
     refine: float = Field(default=2.0, gt=0)
     total: float = Field(default=10.0, gt=0)
+
+    @classmethod
+    def of(cls, seconds: float) -> Self:
+        """So many seconds for each stage, and five times as many for all."""
+        return cls(analyze=seconds, data=seconds, compose=seconds, validate=seconds, refine=seconds, total=5 * seconds)
 
 
 class AssistantTexts(BaseModel):

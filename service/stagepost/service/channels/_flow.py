@@ -58,8 +58,9 @@ def joined(blocks: Iterable[Sequence[Piece]], between: str) -> list[Piece]:
 
 
 def indented(pieces: Iterable[Piece], by: str) -> list[Piece]:
-    """Pieces of which all lines but the first are indented."""
-    return [Piece(piece.text.replace("\n", f"\n{by}"), piece.is_whole) for piece in pieces]
+    """Pieces of which all lines but the first and the empty ones are indented."""
+    begun = [Piece(piece.text.replace("\n", f"\n{by}"), piece.is_whole) for piece in pieces]
+    return [Piece(piece.text.replace(f"\n{by}\n", "\n\n"), piece.is_whole) for piece in begun]
 
 
 def plain(pieces: Iterable[Piece]) -> str:

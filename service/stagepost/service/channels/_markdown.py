@@ -35,18 +35,28 @@ def tokens_of(text: str) -> list[Token] | None:
 
 
 def _keep_stars(tokens: list[Token]) -> None:
-    """Make emphasis inside of a word text again: in ``2*3*4`` nobody means italics, and the signs would be lost."""
+    """Make emphasis that nobody means text again, or its signs would be lost: in ``2*3*4`` and in ``__init__``."""
     opened: list[int] = []
     for place, token in enumerate(tokens):
         if token.type in _OPEN:
             opened.append(place)
         elif token.type in _CLOSE and opened:
             begin = opened.pop()
-            before = tokens[begin - 1].content if begin else ""
-            after = tokens[place + 1].content if place + 1 < len(tokens) else ""
-            if before[-1:].isalnum() and after[:1].isalnum():
+            if _is_in_a_word(tokens, begin, place) or _is_a_name(tokens, begin, place):
                 for at in (begin, place):
                     tokens[at] = Token("text", "", 0, content=token.markup, level=token.level)
+
+
+def _is_in_a_word(tokens: list[Token], begin: int, end: int) -> bool:
+    before = tokens[begin - 1].content if begin else ""
+    after = tokens[end + 1].content if end + 1 < len(tokens) else ""
+    return before[-1:].isalnum() and after[:1].isalnum()
+
+
+def _is_a_name(tokens: list[Token], begin: int, end: int) -> bool:
+    """Whether it is a name such as ``__init__``."""
+    inside = tokens[begin + 1].content
+    return tokens[end].markup == "__" and end == begin + 2 and inside.isidentifier() and inside.islower()
 
 
 @lru_cache(maxsize=1)

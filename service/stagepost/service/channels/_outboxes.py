@@ -1,5 +1,6 @@
 """Senders without a provider: parts go to a folder, or to a terminal."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Final, TextIO
@@ -49,7 +50,10 @@ class FileOutbox:
         if not file.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
             new = file.with_suffix(_NEW)
-            new.write_text(delivery.model_dump_json(indent=1), encoding="utf-8")
+            with new.open("w", encoding="utf-8") as writing:
+                writing.write(delivery.model_dump_json(indent=1))
+                writing.flush()
+                os.fsync(writing.fileno())  # it counts as sent from now on, also after a power cut
             new.replace(file)
         return file.name
 

@@ -1,7 +1,8 @@
 """What all patterns have in common: a name, a state, and that they can be compiled and run."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import cached_property
 from inspect import isawaitable
 from itertools import chain
@@ -29,6 +30,7 @@ from ._given import check_model, listed
 from ._in_memory import InMemory
 from ._nesting import check_nesting
 from ._takes import check_takes
+from ._told import BeginTold, told_run
 
 
 class Servable(Protocol):
@@ -252,6 +254,15 @@ class Pattern(InMemory):
     def reply(self, state: Any) -> object:
         """What a served run is answered with: by default its final state."""
         return state
+
+    def told(self, runner: object, begin: BeginTold) -> AbstractAsyncContextManager[AsyncIterator[object]]:  # noqa: ARG002 - for those that need it
+        """What is told to whoever reads a served run as a stream: by default the stream of the run.
+
+        Args:
+            runner: The runner that serves it.
+            begin: Starts the run, or finds it.
+        """
+        return told_run(begin)
 
     def foresee(self, snapshot: Snapshot, state: Any, path: str) -> Iterator[str]:
         """What else is known of an open run that goes on with this: sentences, for a check before a deploy.

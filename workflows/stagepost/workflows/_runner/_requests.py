@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import partial
 
 from pydantic import BaseModel
 
@@ -26,7 +25,7 @@ from ._inbox import Inbox, InboxStore
 from ._recovery import Recovery, RecoveryReport
 from ._retention import KeepChoice, Keeping, kept
 from ._run import Run, stored_handle
-from ._serving import Serving, answered
+from ._serving import Served, Serving
 from ._statistics import RunnerStatistics
 from ._timetable import Timetable, put, stated
 
@@ -314,6 +313,10 @@ class Requests(Forks):
         of the requester's `HandlerFailed`; asking again with the same key attaches to it. `RunForgotten` is the cause
         if retention has deleted the run with this key. Leaving the runner takes the workflow off the hub.
 
+        ``async for part in hub.stream(name, request)`` reads the stream of the run instead: of an agent that of
+        `Tasks.stream`, of any other workflow that of `Run.stream`. Leaving the loop does not stop the run, and a run
+        that waits is no error there.
+
         Lifespans, its own and its companions', are entered before it is put there.
 
         Raises:
@@ -330,4 +333,4 @@ class Requests(Forks):
         self._registry.add(workflow)
         self._secrets.hide(self._registry.hidden)
         keep = self._keeping.of(workflow.name)
-        self._serving.put(workflow.name, partial(answered, self._open, workflow, keep, self._secrets))
+        self._serving.put(workflow.name, Served(self, self._open, workflow, keep, self._secrets).handle)

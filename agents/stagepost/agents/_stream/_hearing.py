@@ -3,17 +3,20 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from stagepost.checkpoint import RunNotFound
 from stagepost.workflows import Listening, Run, Runner
 
 from .._delegation._result import AgentResult
 from .._loop._loop import AgentLoop
-from .._stream._choice import Choice
-from .._stream._finding import forms_of, loops_of
-from .._stream._stream import Hearing, TaskStream
 from ..errors import NotAnAgent
+from ._choice import Choice
+from ._finding import forms_of, loops_of
+from ._stream import Hearing, TaskStream
+
+BUFFER: Final = 1000
+"""How many told values are kept for a slow reader."""
 
 Listen: TypeAlias = Callable[[str], None]
 """Begins to listen to a run, which may not be there yet, and to no other."""

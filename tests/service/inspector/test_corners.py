@@ -115,6 +115,12 @@ async def test_entries_of_a_history_that_are_no_attempts_have_a_page_too() -> No
             assert f"number {number}" in page.text
 
 
+async def test_a_value_that_is_not_there_is_not_found() -> None:
+    async with pages() as http:
+        for query in ({"of": "state", "key": "none"}, {"of": "message", "key": "1"}, {"of": "all"}):
+            assert (await http.get("/inspect/runs/order-1040/whole", params=query)).status_code == 404
+
+
 async def test_filters_that_have_no_field_can_be_taken_away() -> None:
     async with pages() as http:
         query = {"below": "none", "key": "k", "label": "customer=7"}

@@ -147,4 +147,8 @@ FOUND: dict[str, Program] = {
         plan=(Call(task=Task("yield")), Call("publish", task=Task("ask", target="b", next=Task("yield")))),
         sending="refuse",
     ),
+    "an instance for a key starts for the last publication": Program(
+        crew=(Kind(), Kind(), Kind("hooks", on_start="stubborn", keyed=True, group="g")),
+        plan=(Listen(), Listen(topic="jobs.a", group="g")),
+    ),
 }

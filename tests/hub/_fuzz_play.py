@@ -195,7 +195,7 @@ async def _call_the_roll(world: World) -> None:
         if agent in world.hub.agents:
             await _expect_answer(world, agent)
     await _expect_readers(world)
-    await sleep(1)
+    await sleep(_HOOK)  # an instance that was made for the key of that publication may take its time to start
     _expect_quiet(world)
     for agent in AGENTS:
         if agent not in world.hub.agents and not world.stopping:

@@ -16,6 +16,7 @@ from tests.hub._fuzz_far import Far
 from tests.hub._fuzz_handlers import implementation
 from tests.hub._fuzz_listening import Reader
 from tests.hub._fuzz_program import Call, Program, Task
+from tests.hub._fuzz_replies import check_replies, read
 from tests.hub._fuzz_sending import SENDING
 from tests.hub._fuzz_threads import call_by_portal, problem_of_a_foreign_call
 from tests.hub._hostile_errors import Odd
@@ -33,8 +34,6 @@ from stagepost.hub import (
     Middleware,
     Priority,
     Proceed,
-    Replies,
-    ReplyStream,
     Restart,
     Sends,
     Timer,
@@ -286,43 +285,15 @@ class World:
             case "broadcast":
                 record.delivery = await via.broadcast(job, timeout=timeout, ttl=call.ttl, priority=priority, **names)
             case "stream":
-                await self._read(
-                    via.stream(call.target, job, timeout=timeout, priority=priority, window=2, **names), call, record
+                await read(
+                    self,
+                    via.stream(call.target, job, timeout=timeout, priority=priority, window=2, **names),
+                    call,
+                    record,
                 )
             case "request_many":
                 options = {"enough": call.enough, "timeout": timeout, "priority": priority, **names}
-                self._check_replies(await via.request_many(call.topic, job, **options), call, record)
-
-    async def _read(self, stream: ReplyStream[object], call: Call, record: Record) -> None:
-        """Read a reply in parts, perhaps not all of them."""
-        number = 0
-        async for part in stream:
-            number += 1
-            if self.root(part) != record.serial:
-                self.surprise(f"a reader got the part of another: {part!r}")
-            if number == call.enough:
-                record.left = True
-                return
-
-    def _check_replies(self, replies: Replies[object], call: Call, record: Record) -> None:
-        """Each agent is named once, with a reply or with an error that somebody raised."""
-        everyone = [*replies.received, *replies.failures, *replies.unanswered]
-        if len(set(everyone)) < len(everyone) or record.sender in everyone:
-            self.surprise(f"of many agents some were named twice, or the sender was: {replies}")
-        if self.program.keeps_groups and (crowd := self.program.crowded(everyone)):
-            self.surprise(f"of the group {crowd} more than one was asked: {replies}")
-        for error in replies.failures.values():
-            if isinstance(error, HandlerFailed) and not is_own(error.cause, self.program.words):
-                self.surprise("a requester of many saw an error that no handler raised", error.cause)
-        if any(self.root(reply) != record.serial for reply in replies.received.values()):
-            self.surprise(f"a request to many got the reply of another: {replies}")
-        if replies.unanswered and call.timeout is None and len(replies.received) < (call.enough or 9):
-            self.may_be_late(record, replies)
-
-    def may_be_late(self, record: Record, replies: Replies[object]) -> None:
-        """Without a limit of its own, a request ends early only by the deadline of the one being handled."""
-        if record.outside or record.sender is None:
-            self.surprise(f"a request to many without a limit was not waited for: {replies}")
+                check_replies(self, await via.request_many(call.topic, job, **options), call, record)
 
     async def _call_by_portal(self, hub: Hub, call: Call, record: Record, job: Job) -> None:
         names: dict[str, Any] = {
@@ -349,7 +320,7 @@ class World:
                 replies = await call_by_portal(
                     hub, lambda portal: portal.request_many(topic, job, enough=call.enough, **names)
                 )
-                self._check_replies(replies, call, record)
+                check_replies(self, replies, call, record)
 
     @property
     def is_asyncio(self) -> bool:

@@ -1,6 +1,6 @@
 """Handlers, middleware, hooks and factories that play a trick, and ways to have them called."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Literal
 
 from anyio import sleep
@@ -13,19 +13,21 @@ from stagepost.hub import Context, Hub, Message, Proceed, Restart, Supervision, 
 OUR_FAILURE = 99
 
 
-def handling(make: Callable[[Stage], object], *, supervision: Supervision = "resume", **options: Any) -> Play:
-    """Reach a handler by a request and, one way, by a send; it goes on with the next message."""
+def handling(
+    make: Callable[[Stage], object], *, supervision: Supervision = "resume", streams: bool = False, **options: Any
+) -> Play:
+    """Reach a handler by a request, or as a stream, and, one way, by a send; it goes on with the next message."""
 
     async def play(stage: Stage) -> None:
         stage.hub.register("victim", make(stage), supervision=supervision, **options)
-        hangs = stage.trick.result == "hangs"
-        stage.is_told(await stage.ask())
+        hangs, ask = stage.trick.result == "hangs", stage.read if streams else stage.ask
+        stage.is_told(await ask())
         await stage.others_are_well()
         if not (hangs and options.get("detach")):
             await sleep(1)
-            assert await stage.ask(number=1, timeout=5) == "reply"
-            stage.is_told(await stage.ask())
-            assert await stage.ask(number=1, timeout=5) == "reply"
+            assert await ask(number=1, timeout=5) == "reply"
+            stage.is_told(await ask())
+            assert await ask(number=1, timeout=5) == "reply"
         await stage.hub.send("victim", Ping(0))
         await stage.others_are_well()
         await stage.is_dismissed(drain=not hangs)
@@ -43,6 +45,23 @@ def async_function(stage: Stage) -> object:
 def sync_function(stage: Stage) -> object:
     def work(ping: Ping) -> object:
         return Pong(1) if ping.number else stage.now()
+
+    return work
+
+
+def generator(stage: Stage) -> object:
+    async def work(ping: Ping) -> AsyncIterator[object]:
+        yield Pong(0)
+        yield Pong(1) if ping.number else await stage.later()
+        yield Pong(2)
+
+    return work
+
+
+def sync_generator(stage: Stage) -> object:
+    def work(ping: Ping) -> Iterator[object]:
+        yield Pong(0)
+        yield Pong(1) if ping.number else stage.now()
 
     return work
 

@@ -34,6 +34,8 @@ class Place:
 _HANDLERS: tuple[Place, ...] = (
     Place("async handler", "later", handlers.handling(handlers.async_function)),
     Place("handler", "now", handlers.handling(handlers.sync_function)),
+    Place("generator", "later", handlers.handling(handlers.generator, streams=True)),
+    Place("sync generator", "now", handlers.handling(handlers.sync_generator, streams=True), is_varied=True),
     Place("handler with context", "later", handlers.handling(handlers.with_context), is_varied=True),
     Place("handler with message", "later", handlers.handling(handlers.with_message), is_varied=True),
     Place("handler of an object", "later", handlers.handling(handlers.method_object), is_varied=True),

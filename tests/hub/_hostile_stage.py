@@ -47,6 +47,15 @@ class Stage:
         """Request, and tell what it came to."""
         return await self.attempt(lambda: self.hub.request(agent, Ping(number), timeout=timeout))
 
+    async def read(self, agent: str = "victim", number: int = 0, *, timeout: float = 0.1) -> str:
+        """Read a stream to its end, and tell what it came to."""
+
+        async def read_all() -> None:
+            async for _ in self.hub.stream(agent, Ping(number), timeout=timeout):
+                pass
+
+        return await self.attempt(read_all)
+
     async def others_are_well(self) -> None:
         """An agent that has nothing to do with it answers at once."""
         begun = current_time()

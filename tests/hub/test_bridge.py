@@ -685,3 +685,23 @@ async def test_a_handler_that_is_stuck_on_one_hub_does_not_keep_the_other_from_e
                 tasks.start_soon(ask)
                 await stuck.wait()
             assert a.metrics().in_flight == b.metrics().in_flight == 0
+
+
+async def test_an_agent_of_the_bridge_that_was_removed_before_does_not_matter_when_it_ends() -> None:
+    with fail_after(20):
+        async with Hub("a") as a:
+            async with Hub("b") as b:
+                Bridge(a, b, topics=">", map=["cashier@b"])
+                await a.unregister("cashier")
+            assert a.agents == ()
+
+
+async def test_a_hub_that_stopped_keeps_what_is_left_of_its_bridges() -> None:
+    with fail_after(20):
+        async with Hub("a") as a, Hub("b") as b:
+            b.register("cashier", echo)
+            bridge = Bridge(a, b, map=["cashier@b"])
+            assert await a.request("cashier", Ping(1)) == Pong(1)
+            await a.drain()
+            await b.drain()
+            await bridge.close()

@@ -23,9 +23,10 @@ from stagepost.hub import (
     NoHandler,
     SubscriptionAdded,
     SubscriptionRemoved,
+    handles,
 )
 from stagepost.hub import _groups as groups
-from stagepost.hub.testing import idle
+from stagepost.hub.testing import VirtualClock, idle
 
 
 class Worker:
@@ -566,3 +567,120 @@ async def test_of_very_many_busy_members_some_are_compared(monkeypatch: pytest.M
             assert (await hub.publish("jobs.1", Ping())).delivered == ("gate-5",)
             for gate in members:
                 gate.opened.set()
+
+
+async def test_a_member_that_is_about_to_leave_is_passed_over() -> None:
+    """Between closing an agent and ending its subscriptions nobody else runs; here it is closed alone."""
+    with fail_after(10):
+        async with Hub() as hub:
+            first, second = gates(hub, "first", "second")
+            await hub.publish("jobs.1", Ping())
+            await first.entered.wait()
+            registration = hub._directory.member("first")
+            assert registration.endpoint is not None
+            assert registration.standing().room is groups.Room.FREE
+            registration.endpoint.workers.closing = True
+            assert registration.standing().room is groups.Room.CLOSING
+            for _ in range(2):
+                assert (await hub.publish("jobs.1", Ping())).delivered == ("second",)
+            registration.endpoint.workers.closing = False
+            first.opened.set()
+            second.opened.set()
+
+
+async def test_a_keyed_member_gets_what_a_full_group_has_for_its_key() -> None:
+    seen: list[tuple[int, int]] = []
+
+    class PerKey:
+        def __init__(self, key: int) -> None:
+            self.key = key
+
+        @handles
+        async def take(self, ping: Ping) -> None:
+            seen.append((self.key, ping.number))
+
+    with fail_after(10):
+        async with Hub() as hub:
+            (gate,) = gates(hub, "gate", mailbox=1)
+            for _ in range(2):
+                await hub.send("gate", Ping())
+                await gate.entered.wait()
+
+            async def register() -> None:
+                hub.register("keyed", PerKey, per=lambda ping: ping.number, topics="jobs.>", group="workers")
+
+            async with create_task_group() as tasks:
+                tasks.start_soon(register)
+                delivery = await hub.publish("jobs.1", Ping(7), timeout=None)
+            assert delivery.delivered == ("keyed",)
+            await until(lambda: seen == [(7, 7)])
+            gate.opened.set()
+
+
+async def test_a_full_group_asks_another_member_than_one_that_has_no_instance_for_the_payload() -> None:
+    def no_key(_: Ping) -> int:
+        raise ZeroDivisionError("no key")
+
+    async def take(ping: Ping) -> None: ...
+
+    with fail_after(10):
+        async with Hub() as hub:
+            (gate,) = gates(hub, "gate", mailbox=1)
+            for _ in range(2):
+                await hub.send("gate", Ping())
+                await gate.entered.wait()
+
+            async def register() -> None:
+                hub.register("keyed", take, per=no_key, topics="jobs.>", group="workers")
+
+            async with create_task_group() as tasks:
+                tasks.start_soon(register)
+                delivery = await hub.publish("jobs.1", Ping(7))
+            assert delivery == Delivery(full=("workers",))
+            gate.opened.set()
+
+
+async def test_members_that_do_not_handle_it_do_not_take_the_place_of_a_full_one() -> None:
+    async def text(text: str) -> None: ...
+
+    with fail_after(10):
+        async with Hub() as hub:
+            (gate,) = gates(hub, "gate", mailbox=1)
+            hub.register("text", text, topics="jobs.>", group="workers")
+            for _ in range(2):
+                assert (await hub.publish("jobs.1", Ping())).delivered == ("gate",)
+                await gate.entered.wait()
+            assert (await hub.publish("jobs.1", Ping())).full == ("workers",)
+            gate.opened.set()
+
+
+async def test_a_full_member_that_leaves_leaves_the_message_to_another_full_one() -> None:
+    clock, reports = VirtualClock(), list[Delivery]()
+    with fail_after(10):
+        async with Hub(clock=clock, grace=0) as hub, create_task_group() as tasks:
+            first, second = gates(hub, "first", "second", mailbox=1)
+            for number in range(4):
+                await hub.publish("jobs.1", Ping(number))
+            await first.entered.wait()
+            await second.entered.wait()
+            for name in ("first", "second"):
+                registration = hub._directory.member(name)
+                assert registration.standing().room is groups.Room.FULL
+
+            async def publish() -> None:
+                reports.append(await hub.publish("jobs.1", Ping(9)))
+
+            async def close() -> None:
+                await until(lambda: hub.metrics().sent == 5)
+                assert hub._directory.groups is not None
+                (group,) = hub._directory.groups
+                chosen = next(reversed(group.members))
+                hub._directory.member(chosen.id).endpoint.workers.closing = True  # type: ignore[union-attr]  # it has one
+
+            tasks.start_soon(publish)
+            tasks.start_soon(close)
+            await until(lambda: bool(reports))
+            for gate in (first, second):
+                hub._directory.member(gate.id).endpoint.workers.closing = False  # type: ignore[union-attr]  # it has one
+                gate.opened.set()
+    assert reports == [Delivery(full=("workers",))]

@@ -293,7 +293,7 @@ async def test_a_key_function_that_fails_is_an_error_of_the_sender(key: Any, cap
     assert len([record for record in caplog.records if "no key for" in record.getMessage()]) == 2
 
 
-@pytest.mark.parametrize("per", [str, checkpoint, 3, "account"], ids=str)
+@pytest.mark.parametrize("per", [str, checkpoint, 3, "account"], ids=["class", "async function", "number", "text"])
 def test_what_cannot_give_a_key_is_refused(per: Any) -> None:
     async def work(deposit: Deposit) -> None: ...
 

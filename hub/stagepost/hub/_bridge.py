@@ -202,7 +202,7 @@ class _Ear:
         if target.name in visited:
             return
         if len(visited) > _MOST_HOPS:
-            raise NotCarried(None, DeadReason.TOO_MANY_HOPS)
+            raise NotCarried(DeadReason.TOO_MANY_HOPS)
         mark = message.headers.get(MARK) or hub.relays().mark(context.envelope, hub.place().stamps)
         if not target.relays().is_new(mark):
             return
@@ -219,7 +219,7 @@ class _Ear:
             )
         except (HubNotStarted, HubStopped):
             self._note(message.topic, message.id, hub, Delivery(stopped=(target.name,)))
-            raise NotCarried(None, DeadReason.HUB_STOPPED) from None
+            raise NotCarried(DeadReason.HUB_STOPPED) from None
         self._note(message.topic, message.id, hub, delivery)
 
     def _note(self, topic: str, message_id: str, hub: Hub, delivery: Delivery) -> None:
@@ -274,7 +274,7 @@ class _Proxy:
                 cause=_carriage(context),
             )
         except DeliveryError as error:
-            raise NotCarried(None, _reason(error)) from None
+            raise NotCarried(_reason(error)) from None
 
 
 class _Asker:
@@ -303,7 +303,7 @@ class _Asker:
             async for part in parts:
                 yield part
         except DeliveryError as error:
-            raise NotCarried(error.with_traceback(None), None) from None
+            raise NotCarried(error.with_traceback(None)) from None
         finally:
             await parts.aclose()
 
@@ -320,7 +320,7 @@ class _Asker:
                 cause=_carriage(context),
             )
         except DeliveryError as error:
-            raise NotCarried(error.with_traceback(None), None) from None
+            raise NotCarried(error.with_traceback(None)) from None
 
 
 def _listed(given: object) -> Iterable[object]:

@@ -212,6 +212,7 @@ class InstanceTerminated(HubEvent):
     """
 
     level: ClassVar[Level] = "error"
+    log_words: ClassVar[str] = "an instance of {agent} was ended by {error}"
 
     agent: str
     error: str
@@ -298,9 +299,9 @@ class MessageHandled(MessageEvent):
         parts: How many parts of its reply it has streamed; None if it has streamed nothing.
     """
 
-    parts: int | None = None
-
     log_words: ClassVar[str] = "{recipient} has handled {payload}{sender:from}{topic:on} after {age:ago}"
+
+    parts: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

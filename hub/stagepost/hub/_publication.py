@@ -9,7 +9,7 @@ from ._endpoint import Endpoint
 from ._engine import Engine
 from ._envelope import Envelope, Terms, Trail
 from ._events import DeadReason, Published
-from ._groups import Group
+from ._groups import Group, Room
 from ._handlers import NOBODY
 from ._listener import Listener
 from ._message import MessageType
@@ -132,18 +132,23 @@ class Publication:
         return member.id == self._origin.sender or member in self._taken
 
     def target(self, endpoint: Target, envelope: Envelope) -> Target:
-        """The recipient that is to be tried now: a group without room chooses again."""
+        """The recipient that is to be tried now: in a group, another member that has room by now, if there is one."""
         if self._groups is None or envelope not in self._groups:
             return endpoint
         group, member = self._groups[envelope]
+        chosen = group.choose(type(self._payload), self._gets_no_share)
+        handler = None if chosen is None else chosen.handlers.look_up(type(self._payload))
+        if chosen is None or handler is None or not (endpoint.closing or chosen.standing().room is Room.FREE):
+            return endpoint
+        try:
+            another = chosen.endpoint or chosen.open_endpoint(self._engine, self._payload)
+        except DeliveryError:  # it has no instance for this payload
+            return endpoint
         self._taken.discard(member)
-        chosen = group.choose(type(self._payload), self._gets_no_share) or member
         self._taken.add(chosen)
-        if chosen is not member and (handler := chosen.handlers.look_up(type(self._payload))) is not None:
-            self._groups[envelope] = group, chosen
-            envelope.recipient = endpoint = chosen.endpoint or chosen.open_endpoint(self._engine)
-            envelope.handler = handler
-        return endpoint
+        self._groups[envelope] = group, chosen
+        envelope.recipient, envelope.handler = another, handler
+        return another
 
     def _name(self, envelope: Envelope) -> str:
         """The name for the report of a recipient that does not get it: a group has one for all its members."""

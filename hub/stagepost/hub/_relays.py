@@ -16,14 +16,12 @@ class NotCarried(Exception):
     """A bridge could not carry a message.
 
     Args:
-        error: What the requester gets, as if it had asked on the other hub.
-        reason: Why the message is dead; None for a request, which has failed.
+        outcome: Why a one-way message is dead, or what the requester gets, as if it had asked on the other hub.
     """
 
-    def __init__(self, error: DeliveryError | None, reason: DeadReason | None) -> None:
-        self.error = error
-        self.reason = reason
-        super().__init__(error, reason)
+    def __init__(self, outcome: DeliveryError | DeadReason) -> None:
+        self.outcome = outcome
+        super().__init__(outcome)
 
 
 class Relays:

@@ -242,8 +242,8 @@ class Worker:
 
 def _end_uncarried(engine: Engine, envelope: Envelope, failure: NotCarried) -> None:
     """End a message that a bridge could not carry: its agent has not failed, and the other hub has logged what did."""
-    if failure.error is not None:
-        envelope.refuse(failure.error)
-        engine.account.fail(envelope, failure.error)
-    elif failure.reason is not None:
-        engine.account.mark_dead(envelope, failure.reason)
+    if isinstance(failure.outcome, DeadReason):
+        engine.account.mark_dead(envelope, failure.outcome)
+    else:
+        envelope.refuse(failure.outcome)
+        engine.account.fail(envelope, failure.outcome)

@@ -1,3 +1,4 @@
+import sys
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from stagepost.agents.quality import (
     Judge,
     Scorecard,
     ScorecardCriterion,
+    _markup,
     at_most,
     every,
     has_fields,
@@ -70,6 +72,19 @@ def test_markdown_is_named(text: str, kind: str) -> None:
 def test_several_kinds_are_listed() -> None:
     why = no_markdown(Candidate(text="# A\n\n**b** and *c*"))
     assert str(why).startswith("it has a heading, bold text and italic text, which")
+
+
+async def test_without_the_extra_the_criterion_is_undecided_and_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    _markup._parser.cache_clear()
+    criteria = [ScorecardCriterion(id="sms_format", description="The form of it", expected="plain text")]
+    done = await Judge().validate(Scorecard(request_id="r", criteria=criteria), Candidate(text="*32*"))
+    assert done.result.needs_review
+    feedback = str(done.scorecard.criteria[0].feedback)
+    assert "needs markdown_it" in feedback
+    assert "[assistant]" in feedback
 
 
 def test_fields_that_must_be_there() -> None:

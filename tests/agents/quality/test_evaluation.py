@@ -233,6 +233,8 @@ def test_an_evaluation_is_another_one_if_what_it_consists_of_has_changed() -> No
 
 
 def test_names_are_unique() -> None:
+    named = [Agent("a", "A."), Agent("b", "B.")]
+    assert list(Evaluation(named, CASES, {}).agents) == ["a", "b"]
     agent = weather([], oslo="rain")
     with pytest.raises(InvalidEvaluation, match="two agents"):
         Evaluation([agent, agent], CASES, {})

@@ -99,6 +99,25 @@ async def test_in_the_shadow_the_pipeline_answers_too_and_nothing_of_it_is_sent(
     assert it.metrics.statistics().requests == 1
 
 
+async def test_a_conversation_can_be_read_and_forgotten() -> None:
+    async with desk() as it:
+        assistant = Assistant(it.workflow, it.runner, rollout=lambda: Rollout(share=0, shadow=True))
+        for number in range(3):
+            await assistant.ask(request(f"hello {number}", number))
+        await assistant.ask(request("hello", 9, conversation_id="c2"))
+        said = await assistant.lines("c1", most=4)
+        assert [line.text for line in said if line.role == "user"] == ["hello 1", "hello 2"]
+        await assistant.forget("c1")
+        assert await assistant.lines("c1") == ()
+        assert (await it.store.query("SELECT conversation FROM app_assistant_ways")) == [("c2",)]
+        left = await it.runner.runs.list(workflow="assistant")
+        assert {run.labels.get("conversation", run.labels.get("shadow")) for run in left.items} == {"default/c2"}
+        again = await assistant.ask(request("hello 0", 0))
+        assert again.metadata.delivered
+        assert len(it.outbox.sent) == 5
+        assert len(await assistant.lines("c1")) == 2
+
+
 async def test_a_rollout_needs_an_agent_that_answers_alone() -> None:
     workflow, *_ = made(Rules(), Outbox())
     agents = AssistantAgents("planner", "data", "composer")

@@ -54,6 +54,10 @@ async def consult(
 ) -> Consulted[OutputT]: ...
 @overload
 async def consult(
+    agent: str, request: object, context: StepContext, *, key: str = ..., seconds: float | None = ...
+) -> Consulted[Any]: ...
+@overload
+async def consult(
     agent: Agent[OutputT] | str,
     request: object,
     context: StepContext,

@@ -2,18 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Final, NamedTuple, TypeAlias
 
 from stagepost._dataclasses import dataclass
 
+from ._items import of_all_items, of_item
 from ._kept import expanded, windowed
 from ._marks import WORDS, Mark, Standing, strongest
 from ._outline import Kind, Part, Way, parts_in
 from ._standings import Standings
 
-_ITEM: Final = re.compile(r"\[(\d+)\]")
 Address: TypeAlias = Callable[[str], str | None]
 MOST: Final = 500
 _PASSED: Final = (Mark.DONE, Mark.RETRIED)
@@ -125,7 +125,7 @@ class _Building:
     def __init__(self, drawn: Drawn, most: int) -> None:
         self._drawn = drawn
         self._most = most
-        self._several = _of_all_items(drawn.outline, drawn.standings)
+        self._several = of_all_items(drawn.outline, drawn.standings)
         self._expanded = expanded(drawn.outline, most, lambda part: self._stands(part).mark, drawn.opened)
 
     def box(self, part: Part) -> Box:
@@ -170,7 +170,7 @@ class _Building:
         return self._made(part, self._stands(part), boxes, items=items, toggle=toggle, toggle_text=text, shown=shown)
 
     def _item_shown(self, part: Part, path: str, number: int) -> Part:
-        shown = _of_item(part, path, number)
+        shown = of_item(part, path, number)
         pairs = zip(parts_in(part), parts_in(shown), strict=True)
         self._expanded |= {one.key for drawn, one in pairs if drawn.key in self._expanded}
         return shown
@@ -277,38 +277,3 @@ def _is_in(path: str, key: str) -> bool:
 
 def _by_order(counted: tuple[Mark, int]) -> int:
     return [*Mark].index(counted[0])
-
-
-def _of_item(part: Part, path: str, number: int) -> Part:
-    """The worker of a fan-out as that of one item."""
-
-    def of(text: str) -> str:
-        return text.replace(f"{path}[]/", f"{path}[{number}]/", 1) if text.startswith(f"{path}[]/") else text
-
-    return Part(
-        of(part.key),
-        of(part.path),
-        f"item {number}" if part.path == f"{path}[]/" else part.name,
-        part.kind,
-        [_of_item(each, path, number) for each in part.parts],
-        [Way(of(way.source), of(way.target), way.label) for way in part.ways],
-    )
-
-
-def _of_all_items(outline: Part, standings: Standings) -> Mapping[str, Sequence[Standing]]:
-    """How places stand in all items, by the paths under which they are drawn once for all of them."""
-    fan_outs = {part.path for part in parts_in(outline) if part.kind is Kind.EACH}
-    found: dict[str, list[Standing]] = {}
-    for path, standing in standings.places.items():
-        if "[" in path:
-            found.setdefault(_without_numbers(path, fan_outs), []).append(standing)
-    return {path: every for path, every in found.items() if "[]" in path}
-
-
-def _without_numbers(path: str, fan_outs: Iterable[str]) -> str:
-    drawn, last = "", 0
-    for match in _ITEM.finditer(path):
-        drawn += path[last : match.start()]
-        drawn += "[]" if drawn in fan_outs else match[0]
-        last = match.end()
-    return drawn + path[last:]

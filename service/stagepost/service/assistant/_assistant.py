@@ -1,7 +1,7 @@
 """The front door: one message at a time in each conversation, and each message once."""
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Self
 
@@ -12,14 +12,15 @@ from stagepost.checkpoint import RunStatus
 from stagepost.workflows import Run, RunConflict, RunError, Runner
 
 from ..channels import Load, NoSender, Rollout
-from ._conversation import CREATE
+from ._conversation import CREATE, forget, lines_of
 from ._pipeline import AssistantWorkflow
-from ._request import AssistantRequest, AssistantResult
+from ._request import AssistantRequest, AssistantResult, HistoryLine
 from ._state import AssistantState
 from ._ways import Ways
 from .errors import InvalidAssistant
 
 _CONVERSATION: Final = "conversation"
+_SHADOW: Final = "shadow"
 _KNOWN: Final = 10_000  # conversations whose last run is remembered
 
 
@@ -89,6 +90,7 @@ class Assistant:
             NoSender: Nobody sends by the channel.
             InvalidAssistant: The path is ``single``, and no agent answers alone.
             RunConflict: The request id stands for another message.
+            RunForgotten: It was answered long ago, and retention has deleted its run.
             RunFailed: It cannot be known what has become of it; ``runner.resume`` goes on.
             RunnerStopped: The runner was left; the answer comes when the next process recovers.
         """
@@ -130,13 +132,50 @@ class Assistant:
 
     async def _started(self, name: str, request: AssistantRequest, *, is_shadow: bool = False) -> Run:
         labels = {"user": request.user.id, "channel": request.channel}
-        conversation = {"shadow": name} if is_shadow else {_CONVERSATION: name}
+        conversation = {_SHADOW: name} if is_shadow else {_CONVERSATION: name}
         return await self._runner.start(
             self._workflow,
             AssistantState(request=request, is_shadow=is_shadow),
             key=f"{_key(request)}/shadow" if is_shadow else _key(request),
             labels={**conversation, **labels},
         )
+
+    async def lines(self, conversation_id: str, *, tenant: str = "default", most: int = 100) -> tuple[HistoryLine, ...]:
+        """What was said in a conversation, oldest first.
+
+        Args:
+            conversation_id: The conversation.
+            tenant: Whose it is.
+            most: At most so many lines, the last ones.
+        """
+        return await lines_of(self._runner.store, tenant, conversation_id, most)
+
+    async def forget(self, conversation_id: str, *, tenant: str = "default") -> None:
+        """Delete a conversation: what was said, and the runs of its answers. It waits for an answer under way.
+
+        A message that is sent again after that counts as a new one.
+
+        Args:
+            conversation_id: The conversation.
+            tenant: Whose it is.
+        """
+        name = f"{tenant}/{conversation_id}"
+        async with self._turn(name):
+            last = self._last.pop(name, None)
+            if last is not None:
+                await _ended(last)
+            for label in (_CONVERSATION, _SHADOW):
+                await self._delete_runs({label: name})
+            await forget(self._runner.store, tenant, conversation_id)
+
+    async def _delete_runs(self, labels: Mapping[str, str]) -> None:
+        while True:
+            page = await self._runner.runs.list(workflow=self._workflow.name, labels=labels, limit=100)
+            for info in page.items:
+                await _ended(await self._runner.get(info.run_id))
+                await self._runner.runs.delete(info.run_id)
+            if page.next is None:
+                return
 
     def check(self, request: AssistantRequest) -> None:
         """See that a message can be answered at all; see `ask`."""

@@ -77,7 +77,7 @@ class Closing:
         """Store, log and count the answer, in one commit."""
         result = _result(state)
         if not state.is_shadow:
-            await keep(state.request, state.response, context)
+            keep(state.request, state.response, context)
         data = result.metadata
         log = get_logger("service").bind(request_id=state.request.request_id, channel=state.request.channel)
         log.info(

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from stagepost.checkpoint import Statement
+from stagepost.checkpoint import CheckpointStore, Statement
 from stagepost.workflows import StepContext
 
 from ._request import AssistantRequest, HistoryLine
@@ -26,19 +26,30 @@ _LAST: Final = (
     "SELECT role, text, channel, at FROM app_assistant_lines WHERE tenant = ? AND conversation = ? "
     "ORDER BY number DESC LIMIT ?"
 )
-_NEXT: Final = "SELECT coalesce(max(number), -1) + 1 FROM app_assistant_lines WHERE tenant = ? AND conversation = ?"
-_INSERT: Final = "INSERT INTO app_assistant_lines VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT: Final = (
+    "INSERT INTO app_assistant_lines SELECT ?1, ?2, coalesce(max(number), -1) + 1, ?3, ?4, ?5, ?6, ?7 "
+    "FROM app_assistant_lines WHERE tenant = ?1 AND conversation = ?2"
+)
 
 
-async def history_of(request: AssistantRequest, context: StepContext, most: int) -> tuple[HistoryLine, ...]:
+_FORGET: Final = (
+    "DELETE FROM app_assistant_lines WHERE tenant = ? AND conversation = ?",
+    "DELETE FROM app_assistant_ways WHERE tenant = ? AND conversation = ?",
+)
+
+
+async def lines_of(
+    reader: StepContext | CheckpointStore, tenant: str, conversation: str, most: int
+) -> tuple[HistoryLine, ...]:
     """The last lines of a conversation, oldest first.
 
     Args:
-        request: The message that it goes on with.
-        context: Of a step of its run.
+        reader: The store, or the context of a step.
+        tenant: Whose conversation.
+        conversation: Which.
         most: How many lines.
     """
-    rows = await context.query(_LAST, request.tenant, request.conversation_id, most)
+    rows = await reader.query(_LAST, tenant, conversation, most)
     return tuple(
         HistoryLine.model_validate(
             {"role": role, "text": text, "channel": channel, "at": datetime.fromtimestamp(float(str(at)), UTC)}
@@ -47,7 +58,12 @@ async def history_of(request: AssistantRequest, context: StepContext, most: int)
     )
 
 
-async def keep(request: AssistantRequest, answer: str, context: StepContext) -> None:
+async def forget(store: CheckpointStore, tenant: str, conversation: str) -> None:
+    """Delete all lines of a conversation, and which way it is answered."""
+    await store.execute(*(Statement(text, (tenant, conversation)) for text in _FORGET))
+
+
+def keep(request: AssistantRequest, answer: str, context: StepContext) -> None:
     """Write a message and its answer to the conversation, in the commit of the step.
 
     Args:
@@ -55,17 +71,6 @@ async def keep(request: AssistantRequest, answer: str, context: StepContext) -> 
         answer: What was answered.
         context: Of the step.
     """
-    ((number,),) = await context.query(_NEXT, request.tenant, request.conversation_id)
-    first, now = int(str(number)), context.clock()
-    for offset, (role, text) in enumerate((("user", request.message), ("assistant", answer))):
-        context.write(
-            _INSERT,
-            request.tenant,
-            request.conversation_id,
-            first + offset,
-            request.request_id,
-            role,
-            text,
-            request.channel,
-            now,
-        )
+    where = (request.tenant, request.conversation_id, request.request_id)
+    for role, text in (("user", request.message), ("assistant", answer)):
+        context.write(_INSERT, *where, role, text, request.channel, context.clock())

@@ -15,7 +15,7 @@ from stagepost.workflows import StepContext
 
 from ..channels import Edition, StyleGuide
 from ._answers import Composed, Extracted, Plan
-from ._conversation import history_of
+from ._conversation import lines_of
 from ._settings import StageBudgets
 from ._state import AssistantState
 
@@ -84,9 +84,10 @@ class Stages:
         If one agent answers alone, nothing is planned.
         """
         edition = _DEFAULT_GUIDE if self._guide is None else self._guide()
-        history = await history_of(state.request, context, self._lines)
+        request = state.request
+        history = await lines_of(context, request.tenant, request.conversation_id, self._lines)
         begun: Updates = {"history": history, "guide": edition.value, "style_version": edition.version}
-        if state.request.path == "single":
+        if request.path == "single":
             return begun
         state = state.model_copy(update=begun)
 

@@ -127,6 +127,7 @@ async def test_a_type_without_a_form_in_signatures_is_checked_by_pydantic() -> N
     asked = Asked('(return "x")', "(return [1 2])", output=int | list[int], input=None)
     assert (await asked.agent.run("go")).output == [1, 2]
     assert "the returned value is not a valid int or list[int]" in asked.told[0]
+    assert "Expected: a value whose JSON fits this schema: {" in asked.prompts[0]
 
 
 async def test_a_message_on_the_way_is_heard_before_the_result() -> None:

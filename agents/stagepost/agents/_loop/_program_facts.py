@@ -21,6 +21,7 @@ from .._definition._request import inputs_line
 from .._delegation._records import Programs
 from .._delegation._state import RunState
 from .._models._parts import Listing
+from .._output._output import output_of
 from .._tools._tool import Tool
 
 _REQUEST: Final = "request"  # the input that is the text of the request
@@ -95,6 +96,8 @@ class PromptMaker:
         self._agent = agent
         self._language = language
         self._signature = signature_of(agent)
+        output = None if self._signature is not None else output_of(agent.output)
+        self._schema = None if output is None else output.bare_schema
         self._known: tuple[object, Sequence[ToolFacts]] = (None, ())
 
     def prompt(
@@ -120,6 +123,7 @@ class PromptMaker:
             turn=turn,
             mission=mission,
             signature=self._signature,
+            schema=self._schema,
             data=data_of(state),
             tools=self._tools(tools) if turn.has_tools else (),
             memory=language.load(state.memory(self._agent.name)),

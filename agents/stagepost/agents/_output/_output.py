@@ -87,6 +87,11 @@ class Output:
         return OutputSchema(name or "output", {**about, **self.schema})
 
     @property
+    def bare_schema(self) -> JsonSchema:
+        """The schema of an answer that nothing is around."""
+        return self._plain
+
+    @property
     def instructions(self) -> str:
         """What a model is told of it in words."""
         about = f"{self.description}\n" if self.description else ""

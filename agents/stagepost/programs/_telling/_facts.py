@@ -75,6 +75,7 @@ class PromptFacts:
         turn: The turn.
         mission: What the agent is for: its own prompt.
         signature: Its inputs and its result; None if they have no form in signatures.
+        schema: JSON schema of its result, if that has no form in signatures.
         data: Its inputs by name.
         tools: What its program may call, without ``return`` and ``fail``.
         memory: What earlier programs have kept.
@@ -89,6 +90,7 @@ class PromptFacts:
     turn: TurnNumber
     mission: str = ""
     signature: Signature | None = None
+    schema: Mapping[str, Any] | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     tools: Sequence[ToolFacts] = ()
     memory: Mapping[str, Any] = field(default_factory=dict)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pydantic_core import to_json
+
 from .._signature._signature import Signature
 from .._signature._types import Field, MapOf, Type, bare
 from .._signature._writing import write_type
@@ -26,6 +28,11 @@ from ._words import PLAN
 _SAMPLE: Final = 80  # characters
 _WIDE: Final = 30
 _LOGGED: Final = 200
+_SCHEMA: Final = """\
+## Result
+
+Expected: a value whose JSON fits this schema: {schema}
+Call `(return value)` when it is complete."""
 _ENDS: Final = (
     "tool/return  ; (return value) ends the work with this value",
     'tool/fail  ; (fail {:reason :why :message "…"}) ends it without one',
@@ -104,10 +111,10 @@ def plan(steps: tuple[tuple[str, str], ...], summaries: Mapping[str, str]) -> st
     return "\n".join((PLAN, "", *lines)) if lines else ""
 
 
-def result(signature: Signature | None) -> str:
+def result(signature: Signature | None, schema: Mapping[str, Any] | None) -> str:
     """The type of the result, its fields, and how it is returned."""
     if signature is None:
-        return ""
+        return "" if schema is None else _SCHEMA.format(schema=to_json(schema).decode())
     lines = ["## Result", "", f"Expected: {write_type(signature.returns)}", *_fields(signature.returns)]
     return "\n".join((*lines, f"Call `(return {example(signature.returns)})` when it is complete."))
 

@@ -96,7 +96,7 @@ def _parts(facts: PromptFacts, parts: ProgramPrompt, plan: tuple[tuple[str, str]
         inventory.journal(facts.journal) if journals else "",
         inventory.plan(plan, facts.summaries),
         inventory.tools(facts),
-        inventory.result(facts.signature),
+        inventory.result(facts.signature, facts.schema),
         output if parts.output_format is None else parts.output_format,
         parts.suffix,
     ]

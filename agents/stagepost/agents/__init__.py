@@ -11,6 +11,7 @@ from ._agent._chain import AgentChain, ChainResult
 from ._agent._chain_stream import ChainStream
 from ._agent._llm_tool import LLMTool
 from ._agent._previewing import PromptPreview
+from ._compiled._compiled import CompiledAgent, CompileMetadata
 from ._context._compactions import ClearResults, KeepLast, Summarize
 from ._context._policy import ContextPolicy
 from ._context._window import Compaction, Cut, SummaryBy, Window
@@ -137,6 +138,7 @@ from .errors import (
     CallNotInDoubt,
     ChainedFailure,
     CompactionFailed,
+    CompileFailed,
     ContentRefused,
     ContextTooLong,
     ConversationOver,
@@ -154,6 +156,7 @@ from .errors import (
     InvalidHook,
     InvalidModel,
     InvalidPart,
+    InvalidProgram,
     InvalidPrompt,
     InvalidRequest,
     InvalidServer,
@@ -171,9 +174,11 @@ from .errors import (
     ModelRejected,
     ModelTimeout,
     ModelUnavailable,
+    NamesMissing,
     NobodyToAnswer,
     NobodyToAsk,
     NotAnAgent,
+    NotCompilable,
     PartMissing,
     PromptFailed,
     PromptNotFound,
@@ -239,6 +244,9 @@ __all__ = [
     "Compacted",
     "Compaction",
     "CompactionFailed",
+    "CompileFailed",
+    "CompileMetadata",
+    "CompiledAgent",
     "ContentRefused",
     "ContextPolicy",
     "ContextTooLong",
@@ -275,6 +283,7 @@ __all__ = [
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",
+    "InvalidProgram",
     "InvalidPrompt",
     "InvalidRequest",
     "InvalidServer",
@@ -314,10 +323,12 @@ __all__ = [
     "ModelSettings",
     "ModelTimeout",
     "ModelUnavailable",
+    "NamesMissing",
     "NoOpTracingProvider",
     "NobodyToAnswer",
     "NobodyToAsk",
     "NotAnAgent",
+    "NotCompilable",
     "ObservationStatus",
     "ObservationType",
     "ObservedError",

@@ -6,6 +6,7 @@
     ├── InvalidAgent(ValueError)    an agent is defined wrongly; raised where it is built
     ├── InvalidSettings(ValueError) a setting of a model has an invalid value
     ├── InvalidAgentData(ValueError)    agents cannot be built from data
+    ├── NamesMissing(LookupError)   agents cannot be written as data, as parts of them have no name
     ├── UnknownAgent(KeyError)      `Agents` has no agent of this name
     ├── InvalidTool(ValueError)     a function cannot be a tool as it is written
     ├── ToolClash(ValueError)       two tools have one name, and one comes from a server or a toolset
@@ -32,6 +33,9 @@
     ├── CostUnknown                 a run has a cost budget, and its cost is unknown
     ├── ChainedFailure              an agent of a chain has failed; those after it were not asked
     ├── AgentGaveUp                 the model has called `fail`, and said why
+    ├── NotCompilable(ValueError)   an agent cannot be compiled; no model was asked
+    ├── CompileFailed               the model of an agent has written no program that passes its check
+    ├── InvalidProgram(ValueError)  a program has undefined names or unknown tools, or cannot be read
     ├── JournalMismatch             a program that runs again makes other calls than before
     ├── AgentFailed                 a run in memory ended with another error, its cause
     ├── PartMissing                 the bytes of a part are no longer stored
@@ -114,9 +118,12 @@ from ._errors._run import (
     AgentGaveUp,
     BudgetExceeded,
     ChainedFailure,
+    CompileFailed,
     CostUnknown,
     EventLoopRunning,
+    InvalidProgram,
     JournalMismatch,
+    NotCompilable,
     PromptFailed,
     ToolsetFailed,
 )
@@ -147,6 +154,7 @@ __all__ = [
     "CallNotInDoubt",
     "ChainedFailure",
     "CompactionFailed",
+    "CompileFailed",
     "ContentRefused",
     "ContextTooLong",
     "ConversationOver",
@@ -164,6 +172,7 @@ __all__ = [
     "InvalidHook",
     "InvalidModel",
     "InvalidPart",
+    "InvalidProgram",
     "InvalidPrompt",
     "InvalidRequest",
     "InvalidServer",
@@ -181,9 +190,11 @@ __all__ = [
     "ModelRejected",
     "ModelTimeout",
     "ModelUnavailable",
+    "NamesMissing",
     "NobodyToAnswer",
     "NobodyToAsk",
     "NotAnAgent",
+    "NotCompilable",
     "PartMissing",
     "PromptFailed",
     "PromptNotFound",
@@ -247,6 +258,21 @@ class InvalidAgentData(AgentError, ValueError):
     def __init__(self, why: str) -> None:
         super().__init__(f"agents cannot be built from this data: {why}")
         self.why = why
+
+
+class NamesMissing(AgentError, LookupError):
+    """Agents cannot be written as data, because objects of code have no name.
+
+    Attributes:
+        missing: All that has none.
+    """
+
+    def __init__(self, missing: Sequence[str]) -> None:
+        super().__init__(
+            f"these have no name, by which data could say them: {'; '.join(missing)}. Give Agents.dump and Agents.load "
+            "the same tools=, models=, types= and parts=, with all of them"
+        )
+        self.missing = tuple(missing)
 
 
 class UnknownAgent(AgentError, KeyError):

@@ -9,6 +9,7 @@ from ._fault import Fault
 from ._limits import Limits
 from ._outcome import Outcome, ProgramError
 from ._running._hosts import ProgramTool
+from ._running._program import check
 from ._running._run import run, start
 from ._running._started import CallAnswer, CallRequest
 from ._running._stored import dump, load
@@ -101,6 +102,10 @@ class Language(Protocol):
 
     def find(self, answer: str) -> str | ProgramError:
         """The program in what a model has answered, or what is wrong with the answer."""
+        ...
+
+    def check(self, source: str, tools: Collection[str]) -> Sequence[ProgramError]:
+        """All that is wrong with a program and can be seen without running it: undefined names, unknown tools."""
         ...
 
     def system(self, facts: PromptFacts) -> str:
@@ -208,6 +213,10 @@ class PtcLisp:
             return find(answer, _FENCES)
         except Fault as fault:
             return ProgramError(fault.kind, fault.text)
+
+    def check(self, source: str, tools: Collection[str]) -> Sequence[ProgramError]:
+        """All that is wrong with a program and can be seen without running it: undefined names, unknown tools."""
+        return check(source, tools, self.limits)
 
     def system(self, facts: PromptFacts) -> str:
         """The system prompt of a turn."""

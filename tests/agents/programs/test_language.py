@@ -65,6 +65,10 @@ class Lines:
         """Nobody asks."""
         raise NotImplementedError
 
+    def check(self, source: str, tools: Collection[str]) -> Sequence[ProgramError]:  # noqa: ARG002
+        """Nothing can be seen before."""
+        return ()
+
     def system(self, facts: PromptFacts) -> str:
         """The names of the tools."""
         return f"{facts.mission} {[tool.name for tool in facts.tools]} {sorted(facts.memory)}"

@@ -34,6 +34,7 @@ from ._given import ToolSource, listed, read_approvals, read_idle, read_tools
 from ._inheritance import model_of_run
 from ._opened import Opened
 from ._previewing import PromptPreview, preview
+from ._sameness import same_agent
 from ._sync import note_team
 from ._team import Team
 
@@ -209,6 +210,13 @@ class Agent(Fronts[OutputT_co]):
             context=context,
         )
         check_agent(self, Agent)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are made of the same parts; names of models count as what they mean to each."""
+        return same_agent(self, other) if isinstance(other, Agent) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def _readied(
         self,

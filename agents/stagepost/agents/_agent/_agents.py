@@ -5,6 +5,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from pydantic import JsonValue
+
 from stagepost.hub import Duration, seconds
 
 from .._delegation._handoff import Handoff, group_of
@@ -12,6 +14,7 @@ from .._models._model import Model
 from .._tools._tool import Tool
 from ..errors import InvalidAgent, UnknownAgent
 from ._agent import Agent
+from ._dumping import dump_agents
 from ._given import ToolSource
 from ._loading import Known, read_agents
 
@@ -58,13 +61,14 @@ class Agents(Mapping[str, Agent[object]]):
         tools: Mapping[str, ToolSource] = _NOTHING,
         models: Mapping[str, Model | str] = _NOTHING,
         types: Mapping[str, Any] = _NOTHING,
+        parts: Mapping[str, object] = _NOTHING,
         idle: Duration | None = None,
     ) -> "Agents":
         """Build agents from data, as read from JSON or TOML.
 
         The data has a list ``agents``; each has a ``name``, a ``prompt``, and optionally ``model``, ``tools``,
-        ``sub_agents``, ``input``, ``output``, ``budget``, ``approvals``, ``settings``, ``context``, ``idle`` and
-        ``description``. Objects of code are names there::
+        ``sub_agents``, ``input``, ``output``, ``output_mode``, ``programs``, ``budget``, ``approvals``, ``hooks``,
+        ``settings``, ``context``, ``idle`` and ``description``. Objects of code are names there::
 
             [[agents]]
             name = "lead"
@@ -86,13 +90,44 @@ class Agents(Mapping[str, Agent[object]]):
             tools: Tools and servers by their names in the data.
             models: Models by their names.
             types: Models of requests and types of answers by their names.
+            parts: Prompt functions, hooks, compactions and other languages than PTC-Lisp by their names.
             idle: As for the class.
 
         Raises:
             InvalidAgentData: The data is malformed, or a name is unknown; it says where.
             InvalidAgent: The parts of an agent, or the agents, do not fit together.
         """
-        return cls(read_agents(data, Known(tools=tools, models=models, types=types)), idle=idle)
+        return cls(read_agents(data, Known(tools=tools, models=models, types=types, parts=parts)), idle=idle)
+
+    def dump(
+        self,
+        *,
+        tools: Mapping[str, ToolSource] = _NOTHING,
+        models: Mapping[str, Model | str] = _NOTHING,
+        types: Mapping[str, Any] = _NOTHING,
+        parts: Mapping[str, object] = _NOTHING,
+    ) -> dict[str, JsonValue]:
+        """The agents as JSON, from which `load` makes equal ones, given the same names.
+
+        ::
+
+            names = {"tools": {"look": look}, "types": {"Report": Report}, "models": {"fast": model}}
+            text = json.dumps(agents.dump(**names))
+            assert Agents.load(json.loads(text), **names) == agents
+
+        What is as usual is left out. No secret is written: keys in settings are refused.
+
+        Args:
+            tools: Tools, toolsets and servers by the names that stand for them.
+            models: Models by their names.
+            types: Models of requests and types of answers by their names.
+            parts: Prompt functions, hooks, compactions and other languages than PTC-Lisp by their names.
+
+        Raises:
+            NamesMissing: Parts of the agents have no name; all of them are told.
+        """
+        known = Known(tools=tools, models=models, types=types, parts=parts)
+        return dump_agents(tuple(self._agents.values()), known)
 
     def __getitem__(self, name: str) -> Agent[object]:
         try:
@@ -129,13 +164,13 @@ class _Acquainted:
 
     def agent(self, agent: Agent[object], above: tuple[Agent[object], ...]) -> Agent[object]:
         """An agent with its sub-agents; those above it are on the way from the first one asked for."""
-        if agent in above:  # agents are compared by identity
+        if any(agent is each for each in above):
             raise _circle(agent, above)
         if id(agent) not in self._made:
             below = tuple(self.agent(self._found(agent, each), (*above, agent)) for each in agent.sub_agents)
             idle = self._idle if agent.idle is None else agent.idle
             tools = tuple(self._tool(agent, tool) for tool in agent.tools)
-            is_whole = (below, tools, idle) == (agent.sub_agents, agent.tools, agent.idle)
+            is_whole = idle == agent.idle and _are(below, agent.sub_agents) and _are(tools, agent.tools)
             self._made[id(agent)] = agent if is_whole else replace(agent, sub_agents=below, tools=tools, idle=idle)
         return self._made[id(agent)]
 
@@ -158,6 +193,12 @@ class _Acquainted:
         return self._known[sub_agent]
 
 
+def _are(some: Iterable[object], others: Iterable[object]) -> bool:
+    """Whether these are the same objects."""
+    return all(one is other for one, other in zip(some, others, strict=True))
+
+
 def _circle(agent: Agent[object], above: tuple[Agent[object], ...]) -> InvalidAgent:
-    names = [each.name for each in (*above[above.index(agent) :], agent)]
+    first = next(index for index, each in enumerate(above) if each is agent)
+    names = [each.name for each in (*above[first:], agent)]
     return InvalidAgent(agent.name, f"it may be asked in a circle: {' -> '.join(names)}. Take one of these away")

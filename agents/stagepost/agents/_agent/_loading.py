@@ -18,6 +18,7 @@ from .._validation import problems
 from ..errors import InvalidAgentData
 from ._agent import Agent
 from ._given import ToolSource
+from ._program_data import LanguageData
 
 _APPROVALS: Final = Approvals()
 _BUDGET: Final = Budget()
@@ -33,11 +34,13 @@ class Known:
         tools: Tools, toolsets and servers.
         models: Models, beside those that litellm knows.
         types: Models of requests and answers.
+        parts: Prompt functions, hooks, compactions and languages of programs.
     """
 
     tools: Mapping[str, ToolSource]
     models: Mapping[str, Model | str]
-    types: Mapping[str, type[BaseModel]]
+    types: Mapping[str, Any]
+    parts: Mapping[str, Any]
 
 
 def read_agents(data: object, known: Known) -> Sequence[Agent[object]]:
@@ -52,6 +55,27 @@ def read_agents(data: object, known: Known) -> Sequence[Agent[object]]:
     except ValidationError as error:
         raise InvalidAgentData(problems(error)) from None
     return [each.made(known.models) for each in found.agents]
+
+
+def _part(name: object, info: ValidationInfo) -> Any:
+    known = _context(info)
+    return known.parts[_checked("part", name, known.parts)]
+
+
+def _prompt(given: object, info: ValidationInfo) -> Any:
+    """A text, or a function by its name."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Mapping) and given.keys() == {"part"}:
+        return _part(given["part"], info)
+    raise PydanticCustomError("prompt", 'Input should be a valid string, or {{"part": name}} for a function')
+
+
+def _language(given: object, info: ValidationInfo) -> Any:
+    """PTC-Lisp with what is not as usual, or another language by its name."""
+    if given is None or isinstance(given, str):
+        return None if given is None else _part(given, info)
+    return LanguageData.model_validate(given).made(lambda name: _part(name, info))
 
 
 def _tool(name: object, info: ValidationInfo) -> ToolSource:
@@ -77,6 +101,9 @@ def _checked(kind: str, name: object, known: Mapping[str, object]) -> str:
 
 _Tool: TypeAlias = Annotated[Any, PlainValidator(_tool)]
 _Type: TypeAlias = Annotated[Any, PlainValidator(_type)]
+_Part: TypeAlias = Annotated[Any, PlainValidator(_part)]
+_Prompt: TypeAlias = Annotated[Any, PlainValidator(_prompt)]
+_Language: TypeAlias = Annotated[Any, PlainValidator(_language)]
 _Idle: TypeAlias = Annotated[float | None, Field(ge=0)]
 
 
@@ -98,23 +125,27 @@ class _Context(_Data):
     limit: int | None = Field(default=_POLICY.limit, ge=1)
     messages: int | None = Field(default=_POLICY.messages, ge=2)
     result_limit: int | None = Field(default=_POLICY.result_limit, ge=SHORTEST)
+    compact: tuple[_Part, ...] | None = None
 
     def made(self) -> ContextPolicy:
-        return ContextPolicy(limit=self.limit, messages=self.messages, result_limit=self.result_limit)
+        compact = _POLICY.compact if self.compact is None else self.compact
+        return ContextPolicy(limit=self.limit, messages=self.messages, result_limit=self.result_limit, compact=compact)
 
 
 class _Agent(_Data):
     name: str = Field(pattern="^[A-Za-z0-9_-]{1,100}$")
-    prompt: str
+    prompt: _Prompt
     description: str = ""
     model: str | None = Field(default=None, min_length=1)
     tools: tuple[_Tool, ...] = ()
-    sub_agents: tuple[str, ...] = ()
+    sub_agents: "tuple[str | _Agent, ...]" = ()
     input: _Type = None
     output: _Type = None
     output_mode: OutputMode = "tool"
+    programs: _Language = None
     budget: Budget = _BUDGET
     approvals: _Approvals = _Approvals()
+    hooks: tuple[_Part, ...] = ()
     settings: ModelSettings = _SETTINGS
     idle: _Idle = None
     context: _Context | None = None
@@ -127,10 +158,12 @@ class _Agent(_Data):
             model=self.model,
             models=models,
             tools=self.tools,
-            sub_agents=self.sub_agents,
+            sub_agents=[each if isinstance(each, str) else each.made(models) for each in self.sub_agents],
             input=self.input,
             output=self.output,
             output_mode=self.output_mode,
+            programs=self.programs,
+            hooks=self.hooks,
             budget=self.budget,
             approvals=Approvals(self.approvals.rules, within=self.approvals.within),
             settings=self.settings,

@@ -172,3 +172,53 @@ class JournalMismatch(AgentError):
             "inputs that it began with (journal_mismatch)"
         )
         self.agent = agent
+
+
+class NotCompilable(AgentError, ValueError):
+    """An agent cannot be compiled. No model was asked.
+
+    Attributes:
+        agent: Name of the agent.
+        reasons: All that forbids it, each with what to do.
+    """
+
+    def __init__(self, agent: str, reasons: Sequence[str]) -> None:
+        super().__init__(f"agent {agent!r} cannot be compiled: {'; '.join(reasons)}")
+        self.agent = agent
+        self.reasons = tuple(reasons)
+
+
+class CompileFailed(AgentError):
+    """The model of an agent has written no program that passes its check.
+
+    Attributes:
+        agent: Name of the agent.
+        why: What is wrong with the last program.
+        source: The last program, or the answer that has none.
+        turns: How often the model was asked.
+    """
+
+    def __init__(self, agent: str, why: str, source: str, turns: int) -> None:
+        times = "answer of its model" if turns == 1 else f"of {turns} answers of its model"
+        super().__init__(
+            f"agent {agent!r} was not compiled, as the last {times} does not pass: {why}. Say more in the prompt, give "
+            "a sample= that is like real inputs, or ask another model"
+        )
+        self.agent = agent
+        self.why = why
+        self.source = source
+        self.turns = turns
+
+
+class InvalidProgram(AgentError, ValueError):
+    """A program cannot be what a compiled agent runs.
+
+    Attributes:
+        name: Name of the compiled agent.
+        problems: All that is wrong with it.
+    """
+
+    def __init__(self, name: str, problems: Sequence[str]) -> None:
+        super().__init__(f"the program of {name!r} cannot run: {'; '.join(problems)}")
+        self.name = name
+        self.problems = tuple(problems)

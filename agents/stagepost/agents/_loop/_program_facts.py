@@ -1,6 +1,6 @@
 """What a program, and the model that writes it, are given: inputs, tools, turns, budgets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, get_type_hints
 
 from stagepost.programs import (
@@ -84,6 +84,11 @@ def surroundings(language: Language, state: RunState, depth: int, budget: Budget
     )
 
 
+def tool_facts(tools: Iterable[Tool[..., object]]) -> Sequence[ToolFacts]:
+    """Tools as models are told of them that write programs."""
+    return [ToolFacts(tool.name, tool.schema.parameters, _returns(tool), tool.description) for tool in tools]
+
+
 class PromptMaker:
     """Makes system prompts of an agent; what does not depend on its runs is looked at once.
 
@@ -138,13 +143,7 @@ class PromptMaker:
 
     def _tools(self, tools: Mapping[str, Tool[..., object]]) -> Sequence[ToolFacts]:
         if self._known[0] is not tools:
-            self._known = (
-                tools,
-                [
-                    ToolFacts(tool.name, tool.schema.parameters, _returns(tool), tool.description)
-                    for tool in tools.values()
-                ],
-            )
+            self._known = (tools, tool_facts(tools.values()))
         return self._known[1]
 
 

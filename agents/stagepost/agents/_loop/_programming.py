@@ -30,6 +30,7 @@ from ._pending_calls import PendingCalls
 from ._program_facts import data_of, surroundings, turn_number
 from ._program_journal import Journal, journal_of, mismatch
 from ._program_result import ResultReader
+from ._traced_programs import program_began, program_ended
 
 _LIVE: Final = "program"  # in the memo: the program under way
 _RESULTS: Final = 3
@@ -123,6 +124,8 @@ class Programming:
         state = RunState(given)
         journal = journal_of(state.messages, state.turn - 1)
         source = self._language.find(journal.text)
+        shown = journal.text if isinstance(source, ProgramError) else source
+        program_began(shown, state, context, agent=self._agent, turn=journal.turn)
         if isinstance(source, ProgramError):
             return await self._ended(state, Outcome(None, error=source, end=End.ERROR), context)
         self._warn(source)
@@ -200,6 +203,7 @@ class Programming:
         most = None if limit is None else limit // _PARTS
         outcome = self._kept_within(state, outcome, most)
         judged = self._judged(state, outcome, most)
+        program_ended(outcome, judged.error, context)
         changes, stored = self._remembered(state, outcome, judged)
         changes.update({PROGRAM: None, "calls": 0})
         news = await news_of(context, state.heard) if judged.changes and context.has_signals else None

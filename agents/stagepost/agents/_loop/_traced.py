@@ -41,6 +41,8 @@ async def traced_answer(
     if not isinstance(tracing, AgentSpans):
         return await answered
     name = member.agent.name
+    if member.agent.programs is not None:
+        tracing.hide_fields()
     asked = tracing.question(
         f"{what}-{name}",
         turn,
@@ -77,6 +79,9 @@ async def traced_result(
     """
     if not isinstance(tracing, AgentSpans):
         return await made
+    if member.agent.programs is not None:  # it goes on, perhaps in another process, and makes the call
+        turn = int(entry.number.partition("-")[0])
+        tracing.program(turn, context, source=None, state=None, metadata={"agent": member.agent.name})
     if is_delegated:
         tracing.delegated(entry.number)
         return await made

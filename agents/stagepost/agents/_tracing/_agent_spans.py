@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from stagepost.workflows import StepContext, TracedRun
 
-from ._ids import iteration_id
+from ._ids import iteration_id, span_id_of
 from ._leaf import Leaf
 from ._observation import ObservationStatus, ObservationType, TraceContext
 from ._run_spans import ParentsOfRuns, RunSpans
@@ -28,6 +28,17 @@ class AgentSpans(RunSpans):
         self._turn: int | None = None
         self._iteration = self._inner
         self._before: object = None
+        self._program: TraceContext | None = None
+        self._program_of: int | None = None
+
+    @property
+    def tells_state(self) -> bool:
+        """Whether the provider is told what was known before turns and programs."""
+        return self._tell.debug
+
+    def hide_fields(self) -> None:
+        """From now on nobody is told what is under names that begin with ``_``."""
+        self._tell.hides = True
 
     @property
     def tells_content(self) -> bool:
@@ -46,7 +57,7 @@ class AgentSpans(RunSpans):
 
     def child(self, run_id: str, context: StepContext) -> None:
         """A call is about to start a run: that of another agent stands for the call, below the turn."""
-        self._parents.note(run_id, self._open.get(context.place, self._iteration))
+        self._parents.note(run_id, self._open.get(context.place, self._program or self._iteration))
 
     def question(
         self,
@@ -90,7 +101,49 @@ class AgentSpans(RunSpans):
         self._begin_turn(turn)
         begin = partial(self._tell.start, f"tool-{tool}", ObservationType.TOOL, input_data=arguments)
         given: dict[str, JsonValue] = {**self._about(turn), "tool": tool, "call": number, **metadata}
-        return self.leaf(f"call {number}", self._iteration, context, begin, metadata=given)
+        parent = self._program if self._program is not None and self._program_of == turn else self._iteration
+        return self.leaf(f"call {number}", parent, context, begin, metadata=given)
+
+    def program(
+        self, turn: int, context: StepContext, *, source: str | None, state: object, metadata: dict[str, JsonValue]
+    ) -> None:
+        """A program begins, or goes on with what it has called; its calls are below it until it ends.
+
+        Args:
+            turn: Number of its turn, from 0.
+            context: The step.
+            source: The program; None if it was told before.
+            state: What it begins with, for those who debug; None to tell nothing.
+            metadata: What else is known.
+        """
+        self.hide_fields()
+        self._begin_turn(turn)
+        if self._program is not None:
+            return
+        run = self._run
+        self._program_of = turn
+        self._program = TraceContext(self._root.trace_id, span_id_of(run.run_id, "program", turn))
+        given: dict[str, JsonValue] = {**self._about(turn), "path": context.path, **metadata}
+        kind = ObservationType.SPAN
+        self._tell.start("program", kind, self._program, self._iteration, metadata=given, input_data=source)
+        if state is not None:
+            self._tell.state(self._program, state)
+
+    def program_ended(self, end: str, said: Mapping[str, object], failed: tuple[str, str] | None) -> None:
+        """A program has ended.
+
+        Args:
+            end: How, in a word.
+            said: What it gave and printed.
+            failed: The kind of its error and its text; None if it has none.
+        """
+        if self._program is None:
+            return
+        self._tell.event(self._program, "ended", {"end": end})
+        if failed is not None:
+            self._tell.failed(self._program, *failed)
+        self._tell.end(self._program, "ok" if failed is None else "error", output_data=said or None)
+        self._program, self._program_of = None, None
 
     def delegated(self, number: str) -> None:
         """A call is about to be made whose work is a run of its own, which stands for it."""
@@ -120,6 +173,9 @@ class AgentSpans(RunSpans):
             self._before = None
 
     def _end_turn(self, status: ObservationStatus) -> None:
+        if self._program is not None:  # the run has stopped within it
+            self._tell.end(self._program, status)
+            self._program, self._program_of = None, None
         if self._turn is not None:
             self._tell.end(self._iteration, status)
             self._turn, self._iteration = None, self._inner

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from stagepost._dataclasses import dataclass
 
+from ._lines import timeline, turns
 from ._page import page
 from ._span import Span
 from ._text import tree
@@ -86,6 +87,14 @@ class TraceLog:
     def to_text(self) -> str:
         """The tree for a terminal: a line for each span, with how long it took and how it ended."""
         return tree(self.walk())
+
+    def to_turns(self) -> str:
+        """The turns for a terminal: a line for each, with its time, tokens, calls, and how its program ended."""
+        return turns(tuple(self.walk()))
+
+    def to_timeline(self) -> str:
+        """The timeline for a terminal: a line for each span, with a bar for when it worked."""
+        return timeline(tuple(self.walk()))
 
     def to_html(self) -> str:
         """A timeline: one HTML page that needs nothing else, neither a network nor a server."""

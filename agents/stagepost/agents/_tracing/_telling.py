@@ -9,6 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from stagepost.workflows import Mask, TracedRun
 
+from ._hiding import without_hidden
 from ._observation import ObservationStatus, ObservationType, TraceContext
 from ._provider import Attributes, TracingProvider
 from ._pump import Pump
@@ -35,6 +36,9 @@ class Telling:
         run: The run.
         content: Whether it is told what was said.
         debug: Whether it is told the states before turns.
+
+    Attributes:
+        hides: Whether it is not told what is under names that begin with ``_``.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class Telling:
         self._clock = run.clock
         self.content = content
         self.debug = debug
+        self.hides = False
 
     @property
     def _mask(self) -> Mask:
@@ -178,7 +183,7 @@ class Telling:
             plain: JsonValue = to_jsonable_python(given, bytes_mode="base64", fallback=_named, serialize_unknown=True)
         except Exception as error:  # noqa: BLE001  # a value of the user's that has no form: the trace says so
             return f"<{type(error).__name__}: {type(given).__name__} has no JSON form>"
-        return masked(plain, self._shown)
+        return masked(without_hidden(plain) if self.hides else plain, self._shown)
 
     def _masked(self, attributes: Attributes) -> Attributes:
         if not self._mask:

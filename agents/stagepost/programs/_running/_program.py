@@ -1,15 +1,18 @@
 """One program from its text to its outcome, by whatever host."""
 
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from .._compiler._compiler import Compiler
 from .._compiler._functions import remade
 from .._compiler._scope import Scope
 from .._compiler._special import HANDLERS
+from .._compiler._undefined import faults_of
 from .._errors import InvalidValue, ProgramsError
 from .._fault import Failed, Fault, Returned
 from .._keyword import Keyword
+from .._limits import Limits
 from .._machine import Machine
 from .._outcome import End, Outcome, Place, ProgramError
 from .._reader._forms import Call, Form, Symbol
@@ -18,6 +21,7 @@ from .._values._boundary import inward
 from .._values._lookup import lookup
 from .._values._show import Printer, show
 from .._values._types import Function
+from ._hosts import DirectHost
 
 _DEFINING = frozenset({"def", "defn", "defonce"})
 
@@ -43,6 +47,27 @@ def perform(machine: Machine, source: str, memory: Mapping[str, Any], tools: Ite
     except Exception as error:  # noqa: BLE001 - a defect of the interpreter must not end the host
         defect = Fault("eval_error", f"the interpreter failed with {type(error).__name__}; write it in another way")
         return _failed(machine, memory, _error(defect, source), End.ERROR)
+
+
+def check(source: str, tools: Collection[str], limits: Limits) -> Sequence[ProgramError]:
+    """What is wrong with a program that can be seen without running it, in the order of its text.
+
+    Args:
+        source: The program.
+        tools: Names of the tools that it may call.
+        limits: What reading and checking it may use.
+    """
+    host = DirectHost()
+    machine = Machine(limits, host, None, time.perf_counter)
+    host.machine = machine
+    try:
+        forms = read(source, limits, machine.tick)
+        faults = faults_of(forms, _defined(forms), tools, HANDLERS, limits)
+    except Fault as fault:
+        return (_error(fault, source),)
+    except RecursionError:
+        return (_error(machine.too_deep(), source),)
+    return tuple(_error(fault, source) for fault in faults)
 
 
 def _ended(machine: Machine, source: str, memory: Mapping[str, Any], tools: Iterable[str]) -> tuple[Any, End]:

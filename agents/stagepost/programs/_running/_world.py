@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, Final
 
 from stagepost._dataclasses import dataclass
 
 from .._fault import Fault
 from .._values._boundary import inward
+
+_NO_CLOCK: Final = "the time has to be an input"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,13 +21,14 @@ class Surroundings:
         results: Values of the last turns, the latest first: ``*1 *2 *3``.
         journal: Values of tasks by id; None for no journal.
         budget: What ``(budget/remaining)`` gives.
-        clock: Seconds since 1970; a replayed program has to be given the same ones.
+        clock: Seconds since 1970; a replayed program has to be given the same ones. None for no clock: reading it is
+            an error of the program.
     """
 
     results: Sequence[Any] = ()
     journal: Mapping[str, Any] | None = None
     budget: Mapping[str, Any] = field(default_factory=dict)
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] | None = time.time
 
 
 class World:
@@ -57,7 +60,10 @@ class World:
 
     def now(self) -> float:
         """Seconds since 1970."""
-        return self._around.clock()
+        clock = self._around.clock
+        if clock is None:
+            raise Fault("no_clock", "there is no clock: the same inputs have to give the same result", _NO_CLOCK)
+        return clock()
 
     def keep(self, name: str, value: Any, tick: Callable[[], None]) -> None:
         """Write the value of a task into the journal."""

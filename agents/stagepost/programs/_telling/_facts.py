@@ -18,11 +18,13 @@ class TurnNumber:
         number: From 1.
         work: How many turns may work; None for no limit.
         retries: How many more may repair the value that is returned.
+        compiles: Whether its program is kept, to be run many times on other inputs.
     """
 
     number: int
     work: int | None = None
     retries: int = 0
+    compiles: bool = False
 
     @property
     def left(self) -> int | None:
@@ -47,7 +49,7 @@ class TurnNumber:
     @property
     def has_tools(self) -> bool:
         """Whether its program may call tools."""
-        return self.work is None or self.number < self.work
+        return self.compiles or self.work is None or self.number < self.work
 
 
 @dataclass(frozen=True, slots=True)

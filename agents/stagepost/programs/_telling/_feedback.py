@@ -27,6 +27,8 @@ def feedback(facts: FeedbackFacts, most: int) -> str:
 
 def turn_line(turn: TurnNumber) -> str:
     """The line that says which turn comes next, and what may be done in it."""
+    if turn.compiles:
+        return f"Write the whole program again, corrected (answer {turn.number} of {turn.work})."
     if turn.work is None:
         return f"Turn {turn.number}"
     if turn.is_retry:

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from .._signature._signature import Signature
 from .._signature._types import Field, MapOf, Type, bare
 from .._signature._writing import write_type
 from .._values._show import show
@@ -111,12 +110,16 @@ def plan(steps: tuple[tuple[str, str], ...], summaries: Mapping[str, str]) -> st
     return "\n".join((PLAN, "", *lines)) if lines else ""
 
 
-def result(signature: Signature | None, schema: Mapping[str, Any] | None) -> str:
+def result(facts: PromptFacts) -> str:
     """The type of the result, its fields, and how it is returned."""
+    signature, schema = facts.signature, facts.schema
     if signature is None:
         return "" if schema is None else _SCHEMA.format(schema=to_json(schema).decode())
     lines = ["## Result", "", f"Expected: {write_type(signature.returns)}", *_fields(signature.returns)]
-    return "\n".join((*lines, f"Call `(return {example(signature.returns)})` when it is complete."))
+    shown = example(signature.returns)
+    if facts.turn.compiles:
+        return "\n".join((*lines, f"Such as `{shown}`, for every input."))
+    return "\n".join((*lines, f"Call `(return {shown})` when it is complete."))
 
 
 def _fields(returns: Type) -> list[str]:

@@ -9,6 +9,7 @@ from .._errors import UnknownProfile
 from . import _inventory as inventory
 from ._facts import PromptFacts
 from ._words import (
+    COMPILED,
     CORE,
     JOURNAL,
     MULTI_TURN,
@@ -96,13 +97,15 @@ def _parts(facts: PromptFacts, parts: ProgramPrompt, plan: tuple[tuple[str, str]
         inventory.journal(facts.journal) if journals else "",
         inventory.plan(plan, facts.summaries),
         inventory.tools(facts),
-        inventory.result(facts.signature, facts.schema),
+        inventory.result(facts),
         output if parts.output_format is None else parts.output_format,
         parts.suffix,
     ]
 
 
 def _spec(facts: PromptFacts, spec: LanguageSpec | None) -> str:
+    if spec is None and facts.turn.compiles:
+        return COMPILED
     if spec is None:
         return SINGLE_SHOT if facts.turn.is_single else MULTI_TURN
     return PROFILES.get(spec, spec) if isinstance(spec, str) else spec(facts)

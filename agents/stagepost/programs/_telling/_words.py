@@ -50,6 +50,14 @@ MULTI_TURN: Final = """\
 - `return` what is known for sure. Look at unknown data first (`println`), and return in a later turn.
 - `(budget/remaining)` says how many turns are left."""
 
+COMPILED: Final = """\
+## One program, for many inputs
+
+Your program is kept, and run again and again on other inputs of the same types, without you. What you see of the inputs
+is a sample: write nothing of it into the program. Lists may be empty, and what is optional may be nil. There is no
+clock, no budget and no earlier turn. The value of the last expression is the result; `(return value)` gives it earlier,
+`(fail {:reason :why :message "…"})` says that there is none for these inputs."""
+
 JOURNAL: Final = """\
 ## Tasks
 
@@ -81,4 +89,4 @@ RECOVERY: Final = """\
 - See that all parentheses close, and that all names exist.
 - Call tools with named arguments: (tool/name {{:key value}})."""
 
-PROFILES: Final = {"single_shot": SINGLE_SHOT, "multi_turn": MULTI_TURN}
+PROFILES: Final = {"single_shot": SINGLE_SHOT, "multi_turn": MULTI_TURN, "compiled": COMPILED}

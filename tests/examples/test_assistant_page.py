@@ -22,8 +22,10 @@ from timesheet_assistant.core import Options  # noqa: E402
 from timesheet_assistant.web import web_app  # noqa: E402
 from timesheet_assistant.web.__main__ import main  # noqa: E402
 
+from stagepost.service.assistant import StageBudgets  # noqa: E402
 from stagepost.service.channels import FileOutbox  # noqa: E402
 
+PATIENT: Final = StageBudgets.of(60)  # on a busy machine, too
 LIMIT: Final = 20_000  # milliseconds: only what hangs takes so long
 LAYERS: Final = ("hub", "checkpoint", "workflows", "agents", "service", "examples")
 ROOT: Final = Path(__file__).parents[2]
@@ -58,7 +60,7 @@ def opened(browser: Browser, address: str, *, allowed: str = "$^", **options: ob
 def chatting(browser: Browser, folder: Path, **options: object) -> Iterator[Page]:
     """The page of an application in this process."""
     with (
-        served_in_thread(web_app(Options(folder=folder, pace=0))) as service,
+        served_in_thread(web_app(Options(folder=folder, pace=0, budgets=PATIENT))) as service,
         opened(browser, service.address, **options) as page,  # type: ignore[arg-type]  # a test's own words for it
     ):
         yield page
@@ -103,6 +105,7 @@ def test_a_newcomer_sees_a_failed_criterion_its_refinement_and_the_parts_of_a_lo
         expect(second.locator("summary").first).to_have_text("Refined5 of 5 criteria passed")
         expect(turn.locator(".part")).to_contain_text("32 of 40 hours")
         expect(turn.locator(".stages li.failed")).to_have_text("judge")
+        expect(turn.locator(".stages li").last).to_have_text("send")
         assert turn.locator(".stages li").all_inner_texts()[-3:] == ["refine", "judge", "send"]
         long = answered(page, "List all entries of last month")
         assert long.locator(".marker").all_inner_texts() == ["(1/3)", "(2/3)", "(3/3)"]
@@ -194,7 +197,7 @@ def process(listening: socket.socket, folder: Path, *, pace: float) -> Iterator[
     command = [sys.executable, "-W", "error", "-m", "timesheet_assistant.web", "--fd", str(listening.fileno())]
     paths = ":".join(str(ROOT / layer) for layer in LAYERS)
     with subprocess.Popen(
-        [*command, "--folder", str(folder), "--pace", str(pace)],
+        [*command, "--folder", str(folder), "--pace", str(pace), "--patience", "60"],
         env={"PATH": "", "PYTHONPATH": paths},
         pass_fds=[listening.fileno()],
         stdout=subprocess.DEVNULL,

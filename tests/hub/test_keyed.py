@@ -1,6 +1,6 @@
 """Agents with an instance for each key."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -262,14 +262,20 @@ async def test_if_all_instances_work_a_new_key_is_refused() -> None:
 class Unhashable(list[int]): ...
 
 
+class Later:
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
 @pytest.mark.parametrize(
     "key",
     [
         lambda deposit: deposit.nothing,
         lambda _: Unhashable(),
         lambda _: checkpoint(),
+        lambda _: Later(),
     ],
-    ids=["raises", "no key", "awaitable"],
+    ids=["raises", "no key", "coroutine", "awaitable"],
 )
 async def test_a_key_function_that_fails_is_an_error_of_the_sender(key: Any, caplog: pytest.LogCaptureFixture) -> None:
     clock = VirtualClock()
@@ -293,7 +299,7 @@ async def test_a_key_function_that_fails_is_an_error_of_the_sender(key: Any, cap
     assert len([record for record in caplog.records if "no key for" in record.getMessage()]) == 2
 
 
-@pytest.mark.parametrize("per", [str, checkpoint, 3, "account"], ids=str)
+@pytest.mark.parametrize("per", [str, checkpoint, 3, "account"], ids=["class", "async function", "number", "text"])
 def test_what_cannot_give_a_key_is_refused(per: Any) -> None:
     async def work(deposit: Deposit) -> None: ...
 
@@ -492,11 +498,12 @@ async def test_tasks_belong_to_an_instance_which_does_not_end_before_them() -> N
             hub.register("poller", Poller, per=account, idle=10)
             with pytest.raises(InvalidArgument, match="it has an instance for each key"):
                 hub.spawn("poller", sleep_forever)
-            await hub.request("poller", Deposit("a"))
+            for name in "ab":
+                await hub.request("poller", Deposit(name))
             await wait_all_tasks_blocked()
-            assert log == ["poll a", "poll a"]
+            assert sorted(log) == ["poll a", "poll a", "poll b", "poll b"]
             await clock.advance(30)
-            assert len(hub.describe().agents[0].tasks) == 2
+            assert len(hub.describe().agents[0].tasks) == 4
             gate.set()
             await clock.advance(21)
             assert hub.describe().agents[0].instances == 0
@@ -552,3 +559,74 @@ async def test_a_handler_of_one_instance_drains_the_hub() -> None:
             hub.register("last", Last, per=account)
             tasks.start_soon(hub.send, "last", Deposit("b", 0))
             assert await hub.request("last", Deposit("a", 1)) is True
+
+
+async def test_who_drains_does_not_wait_for_an_instance_that_waits_for_it() -> None:
+    class Asker:
+        @handles
+        async def ask(self, _: Deposit, context: Context) -> object:
+            return await context.request("closer", "now")
+
+    async def close(text: str, context: Context) -> bool:
+        return (await context.hub.drain(timeout=None)).clean
+
+    with fail_after(10):
+        async with Hub() as hub:
+            hub.register("asker", Asker, per=account)
+            hub.register("closer", close)
+            assert await hub.request("asker", Deposit("a")) is True
+
+
+async def test_an_instance_that_is_never_idle_for_long_enough_stays(accounts: type[Account]) -> None:
+    clock = VirtualClock()
+    async with Hub(clock=clock) as hub:
+        hub.register("accounts", accounts, per=account, idle=None)
+        await hub.request("accounts", Deposit("ada"))
+        await clock.advance(1_000_000)
+        assert accounts.log == ["start ada"]
+
+
+async def test_an_agent_is_unregistered_while_one_instance_follows_another() -> None:
+    clock, gate, log = VirtualClock(), Flag(), list[str]()
+
+    class Slow:
+        @handles
+        async def work(self, deposit: Deposit) -> None:
+            log.append(f"work {deposit.amount}")
+            if deposit.amount < 0:
+                raise ValueError(deposit.amount)
+
+        async def on_stop(self) -> None:
+            await gate.wait()
+            log.append("stopped")
+
+    with fail_after(10):
+        async with Hub(clock=clock) as hub, create_task_group() as tasks:
+            hub.register("slow", Slow, per=account, idle=10, supervision="stop")
+            await hub.send("slow", Deposit("a", 1))
+            await clock.advance(11)
+            await hub.send("slow", Deposit("a", -2))
+            await hub.send("slow", Deposit("a", 3))
+            tasks.start_soon(hub.unregister, "slow")
+            await wait_all_tasks_blocked()
+            gate.set()
+            await until(lambda: "slow" not in hub.agents and hub.metrics().in_flight == 0)
+        assert log == ["work 1", "stopped", "work -2", "stopped"]
+        assert (hub.metrics().failed, hub.metrics().dead) == (1, 1)
+
+
+async def test_an_agent_with_keys_may_be_in_a_group() -> None:
+    seen: list[str] = []
+
+    async def work(deposit: Deposit, context: Context) -> None:
+        seen.append(context.agent)
+
+    async with Hub() as hub:
+        for agent in ("one", "two"):
+            hub.register(agent, work, per=account, topics="work", group="workers")
+        for number in range(10):
+            assert len((await hub.publish("work", Deposit(str(number)))).delivered) == 1
+        with fail_after(10):
+            await idle(hub)
+        assert len(seen) == 10
+        assert set(seen) == {"one", "two"}

@@ -372,19 +372,6 @@ async def test_an_agent_with_a_free_worker_may_be_asked_in_a_circle() -> None:
                 await hub.request("countdown", Ping(3), timeout=None)
 
 
-async def test_requests_that_cross_end_by_their_deadline() -> None:
-    errors: list[RequestTimeout | HandlerFailed] = []
-    with fail_after(5):
-        async with Hub() as hub, create_task_group() as tasks:
-            hub.register(Relay("a", "b"))
-            hub.register(Relay("b", "a"))
-            for agent in ("a", "b"):
-                tasks.start_soon(
-                    error_of, RequestTimeout, lambda agent=agent: hub.request(agent, Ping(), timeout=0.02), errors
-                )
-    assert len(errors) == 2
-
-
 async def test_a_requester_hears_when_the_agent_goes() -> None:
     gate = Gate()
     errors: list[AgentStopped] = []

@@ -25,7 +25,7 @@ from tests.hub._streams import Source, count, spell
 from tests.hub._watching import LATE, watched
 
 from stagepost.hub import Context, HandlerFailed, Hub, RequestTimeout
-from stagepost.hub.testing import idle
+from stagepost.hub.testing import VirtualClock, idle
 
 
 async def leave_at_once(hub: Hub, agent: str) -> None:
@@ -73,6 +73,12 @@ async def turn_into_an_error(text: str) -> AsyncIterator[str]:
         raise ZeroDivisionError
 
 
+def end_quietly_in_step(text: str) -> Iterator[str]:
+    with suppress(BaseException):
+        while True:
+            yield text
+
+
 async def end_quietly(text: str) -> AsyncIterator[str]:
     try:
         while True:
@@ -88,6 +94,7 @@ HOSTILE: dict[str, tuple[Callable[..., object], str]] = {
     "lingers": (linger, "cancelled"),
     "turns it into an error": (turn_into_an_error, "failed"),
     "ends quietly": (end_quietly, "handled"),
+    "ends quietly, not async": (end_quietly_in_step, "handled"),
 }
 
 
@@ -109,20 +116,27 @@ async def test_a_hostile_generator_harms_nobody(handler: Callable[..., object], 
 
 
 async def test_a_generator_that_never_yields_ends_by_the_deadline() -> None:
-    closed = Flag()
+    begun, closed, clock = Flag(), Flag(), VirtualClock()
 
     async def never(text: str) -> AsyncIterator[str]:
         try:
+            begun.set()
             await sleep_forever()
             yield text
         finally:
             closed.set()
 
     with fail_after(10):
-        async with Hub() as hub:
+        async with Hub(clock=clock) as hub, create_task_group() as tasks:
             hub.register("never", never)
-            with pytest.raises(RequestTimeout):
-                await anext(hub.stream("never", "", timeout=0.01))
+
+            async def read() -> None:
+                with pytest.raises(RequestTimeout):
+                    await anext(hub.stream("never", "", timeout=5))
+
+            tasks.start_soon(read)
+            await begun.wait()
+            await clock.advance(6)
             await closed.wait()
 
 

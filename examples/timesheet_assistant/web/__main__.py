@@ -13,6 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from stagepost.service import parse_keys
+from stagepost.service.assistant import StageBudgets
 
 from ..core import Options
 from .app import web_app
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=Path("timesheets"), help="where conversations are kept")
     parser.add_argument("--fd", type=int, help="serve on a socket that listens already, in place of host and port")
     parser.add_argument("--pace", type=float, default=0.4, help="seconds that each local model thinks; 0 for at once")
+    parser.add_argument("--patience", type=float, help="seconds for each stage; by default 1 or 2")
     options = parser.parse_args(arguments)
     try:
         is_given = options.fd is not None
@@ -48,7 +50,8 @@ def serve(options: argparse.Namespace, listening: socket.socket) -> None:
     log.addHandler(logging.FileHandler(options.folder / "assistant.log"))
     log.propagate = False
     keys = parse_keys(os.environ.get("STAGEPOST_KEYS", ""))
-    app = web_app(Options(folder=options.folder, pace=options.pace), keys=keys)
+    budgets = StageBudgets.of(options.patience) if options.patience else StageBudgets()
+    app = web_app(Options(folder=options.folder, pace=options.pace, budgets=budgets), keys=keys)
     port = listening.getsockname()[1]
     print(f"Ask about timesheets at http://{options.host}:{port}/", flush=True)
     print(f"  model        {os.environ.get('STAGEPOST_MODEL') or 'local: simple rules, no network'}")

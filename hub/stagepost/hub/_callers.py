@@ -123,8 +123,7 @@ class Callers:
             if isinstance(caller, Envelope):
                 pending += self._senders([caller])
             workload = self._find(caller.recipient.id if isinstance(caller, Envelope) else caller.agent)
-            if workload is not None:
-                pending += self._senders(workload.stuck(held))
+            pending += self._senders(() if workload is None else workload.stuck(held))
         return held
 
     def _senders(self, envelopes: Iterable[Envelope]) -> Iterator[Envelope]:

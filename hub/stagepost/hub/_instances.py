@@ -70,7 +70,6 @@ class Instances:
         Raises:
             KeyFailed: The function for the key has raised, or returned what cannot be a key.
             InstancesFull: There are as many as there may be, and none of them is idle.
-            AgentStopped: The agent is leaving.
         """
         key = self._keying.key_of(self.id, payload)
         instance = self._live.pop(key, None) or self._made(key)
@@ -147,8 +146,6 @@ class Instances:
         await self.bell.until(lambda: self._is_left or all(one.has_left(held()) for one in self.all()))
 
     def _made(self, key: Hashable) -> Instance:
-        if self._on_left is not None:
-            raise AgentStopped(self.id)
         self._make_room()
         instance = Instance(self.id, self._engine, self._options, self.tally, self.bell)
         terminate = partial(self._terminate, key, instance)

@@ -69,8 +69,7 @@ class Mailbox:
         """Take as little memory as possible until the next message."""
         if not self.queue:
             self.queue = cast("Lanes", Dormant(self))  # it is empty, so nothing is ever taken out of it
-        if not self.blocked:
-            self.blocked = _NOBODY
+            self.blocked = _NOBODY  # nobody waits for room while there is some
 
     def line_up(self, envelope: Envelope) -> None:
         """Let a message wait for room, after all others that wait."""

@@ -193,8 +193,7 @@ class ReplyStream(Generic[PartT_co]):
         """The handling has ended, and so does the stream, perhaps after one more part: the reply of a plain handler."""
         envelope, self._envelope = self._envelope, None
         self._is_over = True
-        if envelope is None:
-            return
+        assert envelope is not None  # noqa: S101 - it is there until the stream is over
         debtor = envelope.last or envelope
         if debtor.error is not None or type(debtor.reply) is not Streamed:
             order = self._order

@@ -141,9 +141,9 @@ class Tally:
         )
 
 
-def _packed(buckets: Iterable[tuple[int, int]]) -> Iterator[int]:
+def _packed(buckets: Iterable[tuple[int, int]]) -> list[int]:
     """Buckets with their numbers as one number each."""
-    return (number * _PLACES + bucket for bucket, number in buckets if number)
+    return [number * _PLACES + bucket for bucket, number in buckets if number]
 
 
 def _unpacked(packed: Iterator[int | None]) -> dict[int, int]:

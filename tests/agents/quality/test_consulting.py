@@ -1,5 +1,5 @@
 import pytest
-from anyio import fail_after, sleep_forever
+from anyio import Event, fail_after, sleep_forever
 
 from stagepost.agents import Agent, FunctionModel, ModelRequest, ModelResponse, Usage
 from stagepost.agents.quality import TookTooLong, consult
@@ -14,23 +14,32 @@ async def wait(_: ModelRequest) -> str:
 
 
 async def test_an_agent_whose_time_is_up_is_cancelled() -> None:
-    agent = Agent("slow", "Slow.", model=FunctionModel(wait))
+    asked = Event()
+
+    async def wait_and_say(request: ModelRequest) -> str:
+        asked.set()
+        return await wait(request)
+
+    agent = Agent("slow", "Slow.", model=FunctionModel(wait_and_say))
 
     async def ask(state: State, context: StepContext) -> dict[str, str]:
-        with pytest.raises(TookTooLong, match=r"agent 'slow' has not answered within 0.01 s") as raised:
-            await consult(agent, "?", context, seconds=0.01)
+        key, seconds = "", 0.01
+        while not asked.is_set():  # on a busy machine the time may be up before the agent has begun
+            key, seconds = f"{key}a", seconds * 2
+            with pytest.raises(TookTooLong, match="agent 'slow' has not answered within"):
+                await consult(agent, "?", context, key=key, seconds=seconds)
         with pytest.raises(ChildFailed):  # the same question stays given up
-            await consult(agent, "?", context)
-        with pytest.raises(TookTooLong):
+            await consult(agent, "?", context, key=key)
+        with pytest.raises(TookTooLong) as raised:
             await consult(agent, "?", context, key="other", seconds=0)
         return {"agent": raised.value.agent}
 
     work = Chain("work", [ask], companions=[agent])
     async with MemoryStore() as store, Runner(store, workflows=[work]) as runner:
-        with fail_after(30):
+        with fail_after(60):
             state = await (await runner.start(work, {}, run_id="work")).result()
-        (child,) = (await runner.runs.list(below="work")).items
-    assert child.status is RunStatus.CANCELLED
+        below = (await runner.runs.list(below="work")).items
+    assert {child.status for child in below} == {RunStatus.CANCELLED}
     assert state["agent"] == "slow"
 
 

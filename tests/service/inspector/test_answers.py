@@ -77,11 +77,22 @@ async def test_a_call_is_allowed_with_other_arguments_or_denied_with_a_reason() 
     async with pages(runner, filled=True) as http:
         wait_id = await wait_of(runner, "clerk-1")
         assert (await http.post(address(wait_id), data={"choice": "deny", "reason": ""})).status_code == 422
-        assert (await http.post(address(wait_id), data={"choice": "allow", "arguments": "{"})).status_code == 422
+        for arguments in ("{", "[1]"):
+            wrong = await http.post(address(wait_id), data={"choice": "allow", "arguments": arguments})
+            assert wrong.status_code == 422
         arguments = '{"supplier": "Acme", "euros": 200}'
         assert (await http.post(address(wait_id), data={"choice": "allow", "arguments": arguments})).status_code == 303
         assert await (await runner.get("clerk-1")).settled() is RunStatus.COMPLETED
         assert "paid 200.00 EUR" in (await http.get("/inspect/runs/clerk-1/conversation")).text
+
+
+async def test_a_call_is_allowed_as_it_is() -> None:
+    runner = office.runner()
+    async with pages(runner, filled=True) as http:
+        wait_id = await wait_of(runner, "clerk-1")
+        assert (await http.post(address(wait_id), data={"choice": "allow"})).status_code == 303
+        await (await runner.get("clerk-1")).settled()
+        assert "paid 240.00 EUR" in (await http.get("/inspect/runs/clerk-1/conversation")).text
 
 
 async def test_a_call_is_denied() -> None:

@@ -13,7 +13,7 @@ from tests.service.inspector._pages import pages
 
 from stagepost.checkpoint import MemoryStore, RunStatus, Statement, StatementFailed
 from stagepost.service._inspector._words import seconds
-from stagepost.workflows import END, Chain, Graph, Runner, State, StepContext, Wait, key_equals, step
+from stagepost.workflows import END, Chain, Graph, Parallel, Runner, State, StepContext, Wait, key_equals, step
 
 RELEASE = "/inspect/waits/order-1041/release"
 
@@ -81,6 +81,22 @@ async def test_runs_below_end_with_the_one_that_has_started_them() -> None:
         assert "Runs below it are forgotten, too" in (await http.get("/inspect/runs/above-1/do/delete")).text
 
 
+async def test_items_that_failed_are_retried_though_their_run_went_on() -> None:
+    async def work(number: int) -> int:
+        if number == 2:
+            raise ValueError("two")
+        return number
+
+    chain = Chain("collects", [Parallel("each", work, over="numbers", failures="failed")])
+    runner = Runner(MemoryStore(), workflows=[chain], keep="all")
+    async with pages(runner) as http:
+        await (await runner.start(chain, {"numbers": [1, 2, 3]}, run_id="collects-1")).settled()
+        page = (await http.get("/inspect/runs/collects-1")).text
+        assert "completed" in page
+        assert "/do/retry_items" in page
+        assert (await http.post("/inspect/runs/collects-1/do/retry_items", data={})).status_code == 303
+
+
 async def test_very_many_runs_are_cancelled_page_by_page() -> None:
     runner = office.runner()
     async with pages(runner) as http:
@@ -97,6 +113,12 @@ async def test_entries_of_a_history_that_are_no_attempts_have_a_page_too() -> No
             page = await http.get(f"/inspect/runs/article-tides/steps/{number}")
             assert page.status_code == 200
             assert f"number {number}" in page.text
+
+
+async def test_a_value_that_is_not_there_is_not_found() -> None:
+    async with pages() as http:
+        for query in ({"of": "state", "key": "none"}, {"of": "message", "key": "1"}, {"of": "all"}):
+            assert (await http.get("/inspect/runs/order-1040/whole", params=query)).status_code == 404
 
 
 async def test_filters_that_have_no_field_can_be_taken_away() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from tests.service import _flows as flows
 from tests.service.inspector import _office as office
 
 from stagepost.checkpoint import MemoryStore, SqliteStore
@@ -121,6 +122,23 @@ def test_a_page_of_a_run_that_is_deleted_says_so(http: httpx.Client) -> None:
         kind = ""
         while kind != "gone":
             kind = page.next()[0]
+
+
+def test_a_run_that_nobody_goes_on_with_is_followed_too(tmp_path: Path) -> None:
+    @asynccontextmanager
+    async def left_open() -> Any:
+        async with SqliteStore(tmp_path / "runs.db") as store:
+            async with Runner(store, workflows=flows.workflows) as before:
+                await (await before.start(flows.digest, run_id="digest-1")).settled()
+            async with Runner(store, workflows=flows.changed) as runner:
+                await runner.recover()
+                yield runner
+
+    with served(left_open) as client, followed(client, "/inspect/runs/digest-1") as page:
+        assert client.post("/inspect/runs/digest-1/do/cancel", data={}).status_code == 303
+        seen: dict[str, str] = {}
+        while "cancelled" not in seen.get("part-head", ""):
+            seen |= page.parts()
 
 
 async def test_one_page_looks_for_all_and_all_hear_of_it() -> None:

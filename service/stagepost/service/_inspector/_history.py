@@ -5,8 +5,6 @@ from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 
-from stagepost.checkpoint import NotInHistory
-
 from .._wire._history import HistoryRow
 from ._asking import Ask
 from ._changes import changes_of
@@ -40,7 +38,8 @@ async def step(ask: Ask) -> Shown:
     if not page.items or page.items[0].number != number:
         raise HTTPException(404, "There is no such entry in the history of this run")
     entry = fields(page.items[0])
-    before, after = await _state(ask, run_id, number - 1), await _state(ask, run_id, number)
+    before = (await ask.sight.state(ask.caller, run_id, number - 1)).state
+    after = (await ask.sight.state(ask.caller, run_id, number)).state
     keys = [each["key"] for each in entry.get("changes") or ()]
     values = {
         "run_id": run_id,
@@ -55,16 +54,6 @@ async def step(ask: Ask) -> Shown:
 def fields(row: HistoryRow) -> dict[str, Any]:
     """An entry as a mapping, with the fields that only its type has."""
     return row.model_dump()
-
-
-async def _state(ask: Ask, run_id: str, number: int) -> Mapping[str, Any]:
-    """The state at a number, or at the last one before it at which it was saved."""
-    for each in range(number, max(number - 20, -1), -1):
-        try:
-            return (await ask.sight.state(ask.caller, run_id, each)).state
-        except NotInHistory:
-            continue
-    return {}
 
 
 async def _attempts(ask: Ask, run_id: str, entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

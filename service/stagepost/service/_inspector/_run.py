@@ -7,7 +7,6 @@ from stagepost.checkpoint import AttemptOutcome, HappeningKind
 from stagepost.workflows import AttemptEntry, RunHistory
 
 from .._verbs._inspected import Inspected
-from .._wire._run import RunShown
 from ._acts import ACTS, OPEN, STOPPED
 from ._asking import Ask
 from ._pictures import Pictures
@@ -29,7 +28,7 @@ async def run(ask: Ask) -> Shown:
         "graph": await pictures.graph(),
         "waterfall": pictures.waterfall(),
         "failure": failure_of(found),
-        "acts": acts_of(ask, shown, await signals_of(ask, shown.run.workflow)),
+        "acts": acts_of(ask, found, await signals_of(ask, shown.run.workflow)),
         "did": _did(ask),
         "is_agent": is_agent(shown.state),
         "children": (await ask.sight.list(ask.caller, {"below": run_id}, limit=_BELOW, newest_first=False)).runs,
@@ -55,20 +54,22 @@ async def signals_of(ask: Ask, workflow: str) -> Sequence[str]:
     return next((each.signals for each in known if each.name == workflow), ())
 
 
-def acts_of(ask: Ask, shown: RunShown, signals: Sequence[str]) -> Sequence[tuple[str, str, bool]]:
+def acts_of(ask: Ask, found: Inspected, signals: Sequence[str]) -> Sequence[tuple[str, str, bool]]:
     """What may be done to a run by whoever asks: address, title, and whether it is final."""
-    agent = is_agent(shown.state)
+    run, agent = found.shown.run, is_agent(found.shown.state)
+    useless = {"signal": agent or not signals, "retry_items": not has_failed_items(found)}
     return [
-        (ask.url("runs", shown.run.run_id, "do", act.name), act.title, act.is_final)
+        (ask.url("runs", run.run_id, "do", act.name), act.title, act.is_final)
         for act in ACTS.values()
-        if ask.may(act.scope) and act.fits(shown.run, is_agent=agent) and _makes_sense(act.name, shown, signals)
+        if ask.may(act.scope) and act.fits(run, is_agent=agent) and not useless.get(act.name)
     ]
 
 
-def _makes_sense(act: str, shown: RunShown, signals: Sequence[str]) -> bool:
-    if act == "retry_items":
-        return any(each.failed for each in shown.fan_outs)
-    return act != "signal" or (bool(signals) and not is_agent(shown.state))
+def has_failed_items(found: Inspected) -> bool:
+    """Whether items of a fan-out have failed, as far as is known: where failures are collected, the run goes on."""
+    entries = (entry for entry in found.history.items if isinstance(entry, AttemptEntry))
+    failed = any(each.kind is HappeningKind.ITEM and each.outcome is AttemptOutcome.FAILED for each in entries)
+    return failed or any(each.failed for each in found.shown.fan_outs)
 
 
 def failure_of(found: Inspected) -> Mapping[str, Any] | None:

@@ -35,7 +35,8 @@ tools. If a tool fails, success is false, and error says why."""
 
 COMPOSER: Final = """\
 You write the answer of a timesheet assistant in Markdown, from the data that you get, and from nothing else. Follow \
-the style. If there are no entries, say so."""
+the style. If there are no entries, say so. If the message is EMAIL, your last answer was too long: write it again, \
+whole and unchanged."""
 
 SINGLE: Final = f"""\
 You are a timesheet assistant. You get a message as JSON, with what was said before. Look up what you need with your \

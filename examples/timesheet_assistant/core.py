@@ -22,7 +22,7 @@ from uuid import uuid4
 
 import anyio
 
-from stagepost.agents import Model
+from stagepost.agents import Cached, Model
 from stagepost.agents.quality import QualityMetrics, ValidationFailureLog
 from stagepost.checkpoint import SqliteStore
 from stagepost.hub import Hub
@@ -34,17 +34,33 @@ from stagepost.service.assistant import (
     AssistantWorkflow,
     StageBudgets,
 )
-from stagepost.service.channels import Channels, FileOutbox, LiveFile, NotSent, OutgoingPart, StyleGuide
+from stagepost.service.channels import (
+    ChannelLimits,
+    Channels,
+    FileOutbox,
+    LiveFile,
+    NotSent,
+    OutgoingPart,
+    StyleGuide,
+)
 from stagepost.workflows import Retry, Runner
 
 from .agents import assistant_agents, judge, refiner
 from .backend import TOKEN, Backend, Failures
 from .data import USERS
 from .local import local_models
+from .mailing import with_mail
 
 CHANNELS: Final = ("sms", "whatsapp", "email", "teams")
 _PARTS: Final = ("planner", "data", "composer", "quality", "refiner", "single")
 _SMALL: Final = frozenset({"data", "quality"})  # parts for which a smaller model is enough
+_TENANT: Final = "default"  # all users are of one tenant
+_LIMITS: Final = """\
+# How long messages may be, and whether failed answers are refined. Edit it while it runs; the rest has defaults.
+version: "1.0"
+channels:
+  sms: {max_parts: 4}  # an answer that needs more becomes a summary; whoever replies EMAIL gets the whole by mail
+"""
 _GUIDE: Final = """\
 # How the assistant sounds. Edit it while it runs: the next answer follows. What is missing here has a default.
 version: "1.0"
@@ -112,6 +128,7 @@ class Core:
         runner: Works on the answers.
         hub: All agents are on it, and so is the whole assistant, which is asked with an `AssistantRequest`.
         guide: The style guide.
+        limits: How long messages may be: `channels.yaml`.
         guide_path: Its file.
         failures: What is to go wrong.
         metrics: Counts.
@@ -123,6 +140,7 @@ class Core:
     runner: Runner
     hub: Hub
     guide: LiveFile[StyleGuide]
+    limits: LiveFile[ChannelLimits]
     guide_path: Path
     failures: Failures
     metrics: QualityMetrics
@@ -149,7 +167,7 @@ class Core:
             request_id: Of the message; by default a new one.
             path: Whether one agent answers alone.
         """
-        return await self.assistant.ask(
+        return await self.answer(
             AssistantRequest(
                 request_id=request_id or uuid4().hex,
                 conversation_id=conversation_id,
@@ -160,6 +178,10 @@ class Core:
                 path=path,
             )
         )
+
+    async def answer(self, request: AssistantRequest) -> AssistantResult:
+        """Answer a message of anybody; EMAIL after a summary is answered by mail."""
+        return await self.assistant.ask(await with_mail(request, self.runner))
 
     def deliveries(self, conversation_id: str) -> Sequence[OutgoingPart]:
         """What was sent in a conversation, part by part, in order."""
@@ -177,18 +199,20 @@ async def open_core(options: Options, *, failures: Failures | None = None) -> As
     failures = failures or Failures()
     folder, metrics, logged = options.folder, QualityMetrics(), list[ValidationFailureLog]()
     folder.mkdir(parents=True, exist_ok=True)
-    guide_path = folder / "style_guide.yaml"
-    if not guide_path.exists():
-        guide_path.write_text(_GUIDE, encoding="utf-8")
+    guide_path, limits_path = folder / "style_guide.yaml", folder / "channels.yaml"
+    for path, text in ((guide_path, _GUIDE), (limits_path, _LIMITS)):
+        if not path.exists():
+            path.write_text(text, encoding="utf-8")
     guide = LiveFile(guide_path, StyleGuide, every=0.3)
+    limits = LiveFile(limits_path, ChannelLimits, every=0.3)
     outbox = FileOutbox(folder / "outbox")
-    models = _models(options, failures)
+    models = models_of(options, failures)
     workflow = AssistantWorkflow(
         assistant_agents(models),
         judge(models["quality"]),
         refiner(models["refiner"]),
         senders=dict.fromkeys(CHANNELS, Outbox(outbox, failures, options.pace)),
-        channels=Channels(),
+        channels=Channels(limits=lambda: limits.value),
         guide=lambda: guide.edition,
         budgets=options.budgets,
         metrics=metrics,
@@ -203,22 +227,25 @@ async def open_core(options: Options, *, failures: Failures | None = None) -> As
         open_runner = Runner(store, hub=hub, workflows=[workflow], secrets=secrets, deps=backend)
         runner = await stack.enter_async_context(open_runner)
         await stack.enter_async_context(guide.watched())
+        await stack.enter_async_context(limits.watched())
         assistant = await stack.enter_async_context(Assistant(workflow, runner))
         for agent in workflow.agents:
             await runner.serve(agent)
-        hub.register("assistant", partial(_answer, assistant), concurrency=None)
+        core = Core(assistant, runner, hub, guide, limits, guide_path, failures, metrics, logged, outbox)
+        hub.register("assistant", partial(_answer, core), concurrency=None)
         await runner.recover()
-        yield Core(assistant, runner, hub, guide, guide_path, failures, metrics, logged, outbox)
+        yield core
 
 
-async def _answer(assistant: Assistant, request: AssistantRequest) -> AssistantResult:
+async def _answer(core: Core, request: AssistantRequest) -> AssistantResult:
     """Answer a message that comes over the hub."""
-    return await assistant.ask(request)
+    return await core.answer(request)
 
 
-def _models(options: Options, failures: Failures) -> Mapping[str, Model | str]:
-    """A model for each part."""
+def models_of(options: Options, failures: Failures) -> Mapping[str, Model | str]:
+    """A model for each part. Verdicts are kept for an hour: the same answer from the same data is judged once."""
     if options.model is None:
         return local_models(failures, options.pace)
     small = options.small_model or options.model
-    return {part: small if part in _SMALL else options.model for part in _PARTS}
+    named = {part: small if part in _SMALL else options.model for part in _PARTS}
+    return {**named, "quality": Cached(small, tenant=_TENANT)}

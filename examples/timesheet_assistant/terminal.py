@@ -14,6 +14,7 @@ from .data import USERS
 
 HELP: Final = f"""\
 Say what you want to know: "Check my timesheet", "And last week?", "List all entries of last month".
+Too long for SMS: "List all entries from 2020-01-01 to 2099-12-31", and then "EMAIL".
   /channel NAME   {", ".join(CHANNELS)}
   /user NAME      {", ".join(USERS)} (a conversation of its own)
   /fail NAME      switch a failure on or off: {", ".join(each.name for each in fields(Failures))}

@@ -136,6 +136,40 @@ def test_each_channel_shows_its_own_form_in_one_conversation(browser: Browser, t
         expect(page.locator("#panel-sms")).to_be_visible()
 
 
+def test_whoever_replies_email_to_a_summary_gets_a_mail(browser: Browser, tmp_path: Path) -> None:
+    with chatting(browser, tmp_path, viewport=WIDE) as page:
+        short = answered(page, "List all entries from 2020-01-01 to 2099-12-31")
+        expect(short.locator(".part")).to_contain_text("Reply EMAIL")
+        expect(short.locator(".meta")).to_contain_text("a summary")
+        page.fill("#message", "EMAIL")
+        page.press("#message", "Enter")
+        mail = page.locator("#panel-email .turn .mail")
+        expect(mail.locator("li")).to_have_count(40)
+        expect(page.locator("#panel-email")).to_be_visible()
+        expect(page.locator("#panel-sms .turn")).to_have_count(1)
+        page.reload()
+        expect(mail.locator("li")).to_have_count(40)
+
+
+def test_another_message_under_the_id_of_an_earlier_one_is_refused(browser: Browser, tmp_path: Path) -> None:
+    with chatting(browser, tmp_path, allowed="409") as page:
+        say = """async ([request_id, message]) => (await fetch("assistant", {method: "POST", headers:
+            {"content-type": "application/json"}, body: JSON.stringify({request_id, message, channel: "sms",
+            conversation_id: "conversation-1"})})).status"""
+        assert page.evaluate(say, ["request-1", "Check my timesheet"]) == 202
+        assert page.evaluate(say, ["request-1", "Check my timesheet"]) == 202
+        assert page.evaluate(say, ["request-1", "And last week?"]) == 409
+
+
+def test_a_style_guide_that_is_a_directory_is_told(browser: Browser, tmp_path: Path) -> None:
+    with chatting(browser, tmp_path, viewport=WIDE) as page:
+        (tmp_path / "style_guide.yaml").unlink()
+        (tmp_path / "style_guide.yaml").mkdir()
+        save(page, "formatting: {sign_off: true}")
+        expect(page.get_by_text("Is a directory").first).to_be_visible()
+        expect(answered(page, "hello").locator(".meta")).to_contain_text("model calls")
+
+
 def test_what_goes_wrong_is_seen(browser: Browser, tmp_path: Path) -> None:
     with chatting(browser, tmp_path, viewport=WIDE) as page:
         switch(page, "refiner_stubborn", on=True)

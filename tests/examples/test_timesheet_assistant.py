@@ -12,11 +12,13 @@ import anyio
 import pytest
 from tests._forks import Forks
 from tests.examples.example_process import run_example
-from timesheet_assistant.core import Core, Options, open_core
+from timesheet_assistant.backend import Failures
+from timesheet_assistant.core import Core, Options, models_of, open_core
 from timesheet_assistant.data import entries_of
 from timesheet_assistant.local.planning import period_in
 from timesheet_assistant.terminal import Talk
 
+from stagepost.agents import Cached
 from stagepost.checkpoint import WaitKind
 from stagepost.hub import Hub
 from stagepost.service.assistant import AssistantRequest, AssistantResult, StageBudgets, User, date_range
@@ -112,6 +114,38 @@ async def test_a_long_sms_has_three_parts(tmp_path: Path) -> None:
         parts = [delivery.part.content for delivery in core.deliveries("ada")]
     assert [part[-5:] for part in parts] == ["(1/3)", "(2/3)", "(3/3)"]
     assert result.validation_passed
+
+
+@pytest.mark.parametrize("path", ["pipeline", "single"])
+async def test_whoever_gets_a_summary_and_replies_email_gets_the_whole_by_mail(tmp_path: Path, path: Any) -> None:
+    async with opened(tmp_path) as core:
+        none = await ask(core, "EMAIL")
+        short = await ask(core, "List all entries from 2020-01-01 to 2099-12-31", path=path)
+        whole = await ask(core, "email.", request_id="mail", path=path)
+        again = await ask(core, "email.", request_id="mail", path=path)
+        after = await ask(core, "EMAIL")
+        deliveries = core.deliveries("ada")
+    assert (none.channel, after.channel) == ("sms", "sms")
+    assert short.formatted_response.metadata.is_summary
+    assert "Reply EMAIL" in short.formatted_response.text
+    assert (whole.channel, again) == ("email", whole)
+    assert whole.formatted_response.text.count("On that day you") == 40
+    assert [each.to for each in deliveries if each.channel == "email"] == ["email:ada"]
+
+
+async def test_limits_of_channels_may_be_edited_while_it_runs(tmp_path: Path) -> None:
+    async with opened(tmp_path) as core:
+        (tmp_path / "channels.yaml").write_text("channels: {sms: {max_parts: 1}}\n")
+        core.limits.reread()
+        result = await ask(core, "List all entries of last month")
+        assert core.limits.problem is None
+    assert result.formatted_response.metadata.is_summary
+
+
+async def test_verdicts_of_a_providers_model_are_kept_for_the_tenant() -> None:
+    models = models_of(Options(Path(), model="openai/gpt-5", small_model="openai/gpt-5-mini"), Failures())
+    assert isinstance(models["quality"], Cached)
+    assert (models["planner"], models["data"]) == ("openai/gpt-5", "openai/gpt-5-mini")
 
 
 async def test_a_follow_up_is_about_the_right_days(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from stagepost import programs, service
-from stagepost.service import channels, errors, supervisor
+from stagepost.service import assistant, channels, errors, supervisor
 from stagepost.workflows import ExtraMissing
 
 LIGHT = """
@@ -18,9 +18,12 @@ print([name for name in ("httpx2", "jinja2", "limits", "starlette", "uvicorn") i
 """
 
 
-@pytest.mark.parametrize("package", [service, supervisor, channels, programs], ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "package", [service, supervisor, channels, assistant, programs], ids=lambda each: each.__name__
+)
 def test_public_names_are_sorted_and_documented(package: ModuleType) -> None:
-    assert sorted(package.__all__) == list(package.__all__)
+    in_order = sorted(package.__all__, key=lambda name: (not name.isupper(), name))  # as ruff sorts: constants first
+    assert in_order == list(package.__all__)
     classes = [getattr(package, name) for name in package.__all__ if isinstance(getattr(package, name), type)]
     assert [each.__name__ for each in classes if not each.__doc__] == []
 

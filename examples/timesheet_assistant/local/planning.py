@@ -40,7 +40,7 @@ def plan(question: Mapping[str, Any], _: ModelRequest) -> ToolCall:
     if deletion:
         wanted = {"query": "delete", "entry_id": deletion[1].lower(), "period": "today"}
         return call("return", needs_data=True, data_request=wanted, kind="other", steps=["delete the entry"])
-    if not _ABOUT.search(text):
+    if not _ABOUT.search(text) or text.strip(" .!\n").upper() == "EMAIL":
         return call("return", needs_data=False, kind="other", steps=["answer at once"])
     query, kind = _kind(text, before)
     wanted = {"query": query, "period": period_in(text, before)}

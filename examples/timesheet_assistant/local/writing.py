@@ -22,6 +22,9 @@ _ABILITIES: Final = (
 
 def write(question: Mapping[str, Any], _: ModelRequest) -> ToolCall:
     """Write an answer. Like many a model it likes Markdown, whatever the channel."""
+    before = [str(line["text"]) for line in question["history"] if line["role"] == "assistant"]
+    if before and question["channel"] == "email" and str(question["message"]).strip(" .!\n").upper() == "EMAIL":
+        return call("return", response=before[-1], type="data")
     data = question.get("data")
     if data is None:
         return call("return", response=_ABILITIES, type="conversational")

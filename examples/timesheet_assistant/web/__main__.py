@@ -56,6 +56,7 @@ def serve(options: argparse.Namespace, listening: socket.socket) -> None:
     print(f"Ask about timesheets at http://{options.host}:{port}/", flush=True)
     print(f"  model        {os.environ.get('STAGEPOST_MODEL') or 'local: simple rules, no network'}")
     print(f"  style guide  {options.folder}/style_guide.yaml: edit it, the next answer follows")
+    print(f"  channels     {options.folder}/channels.yaml: how long messages may be; edit it, too")
     print(f"  sent parts   {options.folder}/outbox/; the log is beside it")
     print(f"  kill it      kill -9 {os.getpid()}   while it answers, and start it again: each part goes out once")
     print("  stop it      Ctrl-C", flush=True)

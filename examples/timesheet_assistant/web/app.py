@@ -77,8 +77,33 @@ def web_app(options: Options, *, keys: Iterable[Key] = ()) -> Starlette:
         keys: Who may use it; without any, only people on this machine.
     """
     desk = Desk(options)
+    routes = _Routes(desk)
+    return create_app(
+        desk.opened,
+        keys=keys,
+        routes=[
+            Route("/", routes.home),
+            Route("/assistant", routes.ask, methods=["POST"]),
+            Route("/assistant/{conversation}", routes.said),
+            Route("/style-guide", routes.style, methods=["GET", "POST"]),
+            Route("/failures", routes.failures, methods=["GET", "POST"]),
+        ],
+        pages={"assistant": PAGES, "chat": CHAT},  # the chat's files: what reads streams, and makes elements
+        checks=[
+            HealthCheck("style guide", desk.look, is_needed=False),
+            HealthCheck("channels", desk.look_at_channels, is_needed=False),
+            HealthCheck("rollout", desk.rollout.look, is_needed=False),
+        ],
+    )
 
-    async def home(request: Request) -> Response:
+
+class _Routes:
+    """What the page asks for."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def home(self, request: Request) -> Response:
         caller(request, Scope.READ)
         users = [(user.id, user.name, user.time_zone) for user in USERS.values()]
         return page(
@@ -91,11 +116,13 @@ def web_app(options: Options, *, keys: Iterable[Key] = ()) -> Starlette:
             longest=LONGEST,
         )
 
-    async def ask(request: Request) -> Response:
+    async def ask(self, request: Request) -> Response:
         caller(request, Scope.RUN)
         asked = await read_json(request, Message)
-        path = await desk.path(asked.path, conversation=asked.conversation_id, user=asked.user, channel=asked.channel)
-        run_id = await desk.start(
+        path = await self._desk.path(
+            asked.path, conversation=asked.conversation_id, user=asked.user, channel=asked.channel
+        )
+        started = await self._desk.start(
             AssistantRequest(
                 **asked.model_dump(exclude={"user", "path"}),
                 path=path,
@@ -103,41 +130,24 @@ def web_app(options: Options, *, keys: Iterable[Key] = ()) -> Starlette:
                 user=USERS[asked.user],
             )
         )
-        return JSONResponse({"run_id": run_id}, HTTPStatus.ACCEPTED)
+        return JSONResponse({"run_id": started.run_id, "channel": started.labels.get("channel")}, HTTPStatus.ACCEPTED)
 
-    async def said(request: Request) -> Response:
+    async def said(self, request: Request) -> Response:
         caller(request, Scope.READ)
-        runs = await desk.said(request.path_params["conversation"])
+        runs = await self._desk.said(request.path_params["conversation"])
         return JSONResponse([{"run_id": run.run_id, "channel": run.labels.get("channel")} for run in runs])
 
-    async def style(request: Request) -> Response:
+    async def style(self, request: Request) -> Response:
         caller(request, Scope.READ if request.method == "GET" else Scope.ADMIN)
         if request.method == "GET":
-            return JSONResponse(await desk.style())
-        return JSONResponse(await desk.restyle((await read_json(request, Style)).text))
+            return JSONResponse(await self._desk.style())
+        return JSONResponse(await self._desk.restyle((await read_json(request, Style)).text))
 
-    async def failures(request: Request) -> Response:
+    async def failures(self, request: Request) -> Response:
         caller(request, Scope.READ if request.method == "GET" else Scope.ADMIN)
         if request.method == "POST":
-            _switch(desk.failures, await read_json(request, Switches))
-        return JSONResponse(asdict(desk.failures))
-
-    return create_app(
-        desk.opened,
-        keys=keys,
-        routes=[
-            Route("/", home),
-            Route("/assistant", ask, methods=["POST"]),
-            Route("/assistant/{conversation}", said),
-            Route("/style-guide", style, methods=["GET", "POST"]),
-            Route("/failures", failures, methods=["GET", "POST"]),
-        ],
-        pages={"assistant": PAGES, "chat": CHAT},  # the chat's files: what reads streams, and makes elements
-        checks=[
-            HealthCheck("style guide", desk.look, is_needed=False),
-            HealthCheck("rollout", desk.rollout.look, is_needed=False),
-        ],
-    )
+            _switch(self._desk.failures, await read_json(request, Switches))
+        return JSONResponse(asdict(self._desk.failures))
 
 
 def _switch(failures: Failures, switches: Switches) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Final, Literal, TypeAlias
 
 import anyio
@@ -16,6 +16,7 @@ from stagepost.workflows import RunError, Runner
 
 from ..backend import Failures
 from ..core import Core, Options, open_core
+from ..mailing import key_of, with_mail
 
 PathChoice: TypeAlias = Literal["pipeline", "single", "rollout"]
 
@@ -74,27 +75,30 @@ class Desk:
             raise RuntimeError("the assistant is not open")
         return self._core
 
-    async def start(self, request: AssistantRequest) -> str:
-        """Have a message answered, whoever listens; returns the id of its run once it has begun.
+    async def start(self, request: AssistantRequest) -> RunInfo:
+        """Have a message answered, whoever listens; returns its run once it has begun.
 
         It begins when the message before it, in the same conversation, has been answered.
 
         Raises:
             LoadRefused: There are too many messages.
+            RunConflict: The id of the request stands for another message.
         """
         core, group = self.core, self._group
         if group is None:
             raise RuntimeError("the assistant is not open")
+        request = await with_mail(request, core.runner)
         core.assistant.check(request)
         stack = AsyncExitStack()
         await stack.enter_async_context(self._load.request(tenant=request.tenant, user=request.user.id))
-        group.start_soon(self._answer, request, stack)
-        key = f"assistant/{request.tenant}/{request.request_id}"
-        while True:
-            found = await core.runner.runs.list(workflow="assistant", key=key)
-            if found.items:
-                return found.items[0].run_id
+        problems: list[RunError] = []
+        group.start_soon(self._answer, request, stack, problems)
+        while not problems:
+            found = await core.runner.runs.list(workflow="assistant", key=key_of(request))
+            if found.items and json.loads(found.items[0].input)["request"] == request.model_dump(mode="json"):
+                return found.items[0]
             await anyio.sleep(_LOOK)
+        raise problems[0]
 
     async def said(self, conversation: str) -> Sequence[RunInfo]:
         """The runs that have answered the messages of a conversation, in order."""
@@ -115,8 +119,9 @@ class Desk:
         """Write the style guide's file, as an editor would, and wait until the assistant has read it."""
         path = anyio.Path(self.core.guide_path)
         new = path.with_name(f"{path.name}.new")
-        await new.write_text(text, encoding="utf-8")
-        await new.replace(path)
+        with suppress(OSError):  # what is wrong with the file is told below
+            await new.write_text(text, encoding="utf-8")
+            await new.replace(path)
         await anyio.to_thread.run_sync(self.core.guide.reread)
         return await self.style()
 
@@ -128,6 +133,10 @@ class Desk:
         """
         return await self.core.guide.look()
 
+    async def look_at_channels(self) -> str:
+        """The same for the limits of channels."""
+        return await self.core.limits.look()
+
     async def path(self, choice: PathChoice, *, conversation: str, user: str, channel: str) -> AssistantPath:
         """By what a message is answered: as the page says, or as it is rolled out, once for each conversation."""
         if choice != "rollout":
@@ -138,10 +147,10 @@ class Desk:
         way = self.rollout.value.way(conversation, user=user, channel=channel, decided=decided)
         return "pipeline" if way == "new" else "single"
 
-    async def _answer(self, request: AssistantRequest, stack: AsyncExitStack) -> None:
+    async def _answer(self, request: AssistantRequest, stack: AsyncExitStack, problems: list[RunError]) -> None:
         """Answer; what goes wrong is told by the stream of the run, and in the log."""
         async with stack:
             try:
                 await self.core.assistant.ask(request)
-            except RunError:
-                return
+            except RunError as error:
+                problems.append(error)

@@ -1,6 +1,9 @@
 import sys
+from threading import Event
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +26,7 @@ from stagepost.agents.quality import (
     numbers_in_data,
     without_words,
 )
+from stagepost.workflows import Chain, StepContext, step
 
 
 def test_a_length_counts_for_each_part() -> None:
@@ -177,3 +181,58 @@ async def test_a_name_on_a_hub_can_only_be_asked_in_a_step() -> None:
     criteria = [ScorecardCriterion(id="fine", description="Whether 32 is named", expected="it says 32")]
     with pytest.raises(TypeError, match="is an agent on a hub"):
         await Judge("quality").validate(Scorecard(request_id="r", criteria=criteria), Candidate(text="32"))
+
+
+def test_data_that_is_no_number_is_no_number() -> None:
+    data: Any = [float("nan"), float("inf"), 10**400, 32.0]
+    assert numbers_in_data(Candidate(text="32 hours", data=data)) is None
+    assert numbers_in_data(Candidate(text="33 hours", data=data)) is not None
+
+
+def test_nobody_looks_for_markdown_in_what_would_take_seconds() -> None:
+    with pytest.raises(ValueError, match="too many to look for markdown"):
+        no_markdown(Candidate(text="[" * 20_000))
+
+
+ONE = Scorecard(
+    request_id="r", criteria=[ScorecardCriterion(id="slow", description="Whether it is slow", expected="it is not")]
+)
+
+
+class SlowCheck:
+    """A check that goes on once another task says so."""
+
+    def __init__(self) -> None:
+        self.begun = Event()
+        self.event = Event()
+
+    def __call__(self, _candidate: Candidate) -> str | None:
+        self.begun.set()
+        return None if self.event.wait(20) else "it has waited in vain"
+
+
+async def test_no_other_task_waits_for_a_check() -> None:
+    slow = SlowCheck()
+    judge = Judge(checks={"slow": slow})
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(judge.validate, ONE, Candidate(text="x"))
+            await anyio.to_thread.run_sync(slow.begun.wait, 20)
+            slow.event.set()
+    assert (await judge.validate(ONE, Candidate(text="x"))).result.passed
+
+
+async def test_a_check_that_takes_too_long_leaves_its_criterion_to_a_person() -> None:
+    slow = SlowCheck()
+
+    async def judged(state: object, context: StepContext) -> dict[str, object]:
+        done = await Judge(checks={"slow": slow}).validate_in(context, ONE, Candidate(text="x"), seconds=0)
+        assert done.result.passed
+        return {"review": done.result.needs_review, "feedback": done.scorecard.criteria[0].feedback}
+
+    try:
+        state = await Chain("work", [step("judged", judged)]).run({})
+    finally:
+        slow.event.set()
+    assert state["review"]
+    assert state["feedback"] == "its check has failed: it takes too long"

@@ -167,3 +167,14 @@ def test_the_wording_does_not_matter_where_code_decides() -> None:
 def test_earlier_decisions_are_forgotten() -> None:
     found = screened([criterion().judged(passed=False, feedback="x")])
     assert (found.criteria[0].passed, found.criteria[0].feedback) == (None, None)
+
+
+def test_numbers_that_are_longer_than_any_count_hold_up_no_criteria() -> None:
+    endless = "9" * 5000
+    found = screened(
+        [
+            criterion("most", expected=f"it has at most {endless} words"),
+            criterion("least", expected=f"it has at least {endless} words"),
+        ]
+    )
+    assert len(found.criteria) == 2

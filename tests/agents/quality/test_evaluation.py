@@ -140,6 +140,20 @@ async def test_something_else_is_no_judgement() -> None:
     assert "is no judgement" in str(report.cells[0].judgements["odd"].error)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [float("nan"), float("inf"), {"score": float("nan")}, "\ud800"],
+    ids=["no number", "infinite", "in a mapping", "no text"],
+)
+async def test_what_cannot_be_kept_is_the_failure_of_that_judge_alone(said: Any) -> None:
+    judges = {"odd": always(said), "right": is_right}
+    report = await evaluate(weather([], oslo="rain", rome="sun"), CASES[:1], judges)
+    (cell,) = report.cells
+    assert cell.error is None
+    assert cell.judgements["odd"].error
+    assert cell.judgements["right"].passed
+
+
 async def test_an_agent_may_judge() -> None:
     def answer(request: ModelRequest) -> Any:
         given = json.loads(request.messages[-1].text)

@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 from anyio import Event, create_task_group, fail_after
-from tests.service.assistant._desk import GOOD, Outbox, Rules, desk, made, request, says
+from tests.service.assistant._desk import GOOD, Desk, Outbox, Rules, desk, made, request, says
 
 from stagepost.checkpoint import MemoryStore
-from stagepost.service.assistant import Assistant, AssistantAgents, AssistantWorkflow, InvalidAssistant
+from stagepost.service.assistant import Assistant, AssistantAgents, AssistantResult, AssistantWorkflow, InvalidAssistant
 from stagepost.service.channels import Load, LoadLimits, LoadRefused, Rollout
 from stagepost.workflows import RunConflict, Runner
 
@@ -219,3 +219,23 @@ async def test_agents_may_be_names_on_the_hub() -> None:
     assert result.refinement_attempted
     assert result.metadata.llm_calls == 6
     assert outbox.texts("+47") == [f"Hi,\n\n{GOOD}"]
+
+
+@pytest.mark.parametrize("message", ["Check my timesheet", "Something else"], ids=["the same", "another"])
+async def test_two_at_once_with_one_id_are_answered_once(message: str) -> None:
+    results: list[AssistantResult] = []
+    refused: list[RunConflict] = []
+
+    async def ask(it: Desk, text: str) -> None:
+        try:
+            results.append(await it.assistant.ask(request(text)))
+        except RunConflict as error:
+            refused.append(error)
+
+    async with desk() as it:
+        async with create_task_group() as group:
+            group.start_soon(ask, it, "Check my timesheet")
+            group.start_soon(ask, it, message)
+        assert len(it.outbox.sent) == 1
+    assert all(result == results[0] for result in results)
+    assert (len(results), len(refused)) == ((2, 0) if message == "Check my timesheet" else (1, 1))

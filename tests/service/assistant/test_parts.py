@@ -1,6 +1,7 @@
 """The parts that an assistant is made of: ranges of days, requests, texts."""
 
 from datetime import UTC, date, datetime
+from threading import Event
 from typing import Any
 
 import pytest
@@ -8,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests._examples import law
-from tests.service.assistant._desk import GOOD, Rules, desk, request, says
+from tests.service.assistant._desk import GOOD, PATIENT, Rules, desk, request, says
 
-from stagepost.service.assistant import RANGES, AssistantTexts, DateRange, InvalidRange, User, date_range
-from stagepost.service.channels import Channels
+from stagepost.service.assistant import RANGES, AssistantTexts, DateRange, InvalidRange, StageBudgets, User, date_range
+from stagepost.service.channels import ChannelLimit, Channels, FormattedResponse, Reply, StyleGuide, TextFormatter
 
 NOW = datetime(2026, 3, 1, 2, 30, tzinfo=UTC)  # a Sunday; in Los Angeles it is still February
 
@@ -52,6 +53,22 @@ def test_names_stand_for_days_in_the_time_zone_of_the_user(name: str, zone: str,
 def test_other_names_are_refused(name: str, why: str) -> None:
     with pytest.raises(InvalidRange, match=why):
         date_range(name, now=NOW, time_zone="UTC")
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "zone", "why"),
+    [
+        ("today", datetime(2026, 3, 1), "UTC", "has no time zone"),  # noqa: DTZ001  # that is what is tried
+        ("today", NOW, "Mars/Olympus", "no time zone is named 'Mars/Olympus'"),
+        ("today", NOW, "a\0b", "no time zone is named"),
+        ("last_month", datetime(1, 1, 1, tzinfo=UTC), "UTC", "before the year 1"),
+        ("today", datetime(9999, 12, 31, 23, tzinfo=UTC), "Asia/Tokyo", "after 9999"),
+    ],
+    ids=["naive", "unknown zone", "no name", "first month", "last day"],
+)
+def test_a_time_that_has_no_days_is_refused(name: str, now: datetime, zone: str, why: str) -> None:
+    with pytest.raises(InvalidRange, match=why):
+        date_range(name, now=now, time_zone=zone)
 
 
 def test_a_range_is_in_order() -> None:
@@ -106,10 +123,43 @@ async def test_formatters_and_criteria_that_fail_hold_up_no_answer(monkeypatch: 
         result = await it.assistant.ask(request())
         assert it.outbox.texts("+47") == [AssistantTexts().last_resort]
     assert result.formatted_response.metadata.fell_back
+    async with desk(guide=fail) as it:
+        result = await it.assistant.ask(request())
+        assert it.outbox.texts("+47") == [f"Hi,\n\n{GOOD}"]
+    assert result.metadata.style_version == "1.0+defaults"
     async with desk(criteria=fail) as it:
         result = await it.assistant.ask(request())
         assert it.outbox.texts("+47") == [f"Hi,\n\n{GOOD}"]
     assert [each.id for each in result.scorecards[0].criteria] == ["answers_question", "sms_format"]
+
+
+async def test_an_answer_that_takes_too_long_to_format_goes_out_as_it_came() -> None:
+    held = Event()
+
+    class Slow:
+        def format(self, reply: Reply, guide: StyleGuide, limit: ChannelLimit) -> FormattedResponse:
+            assert held.wait(20)
+            return TextFormatter().format(reply, guide, limit)
+
+    budgets = StageBudgets.model_validate({**PATIENT.model_dump(by_alias=True), "brand": 0.01})
+    async with desk(channels=Channels({"sms": Slow()}), budgets=budgets) as it:
+        try:
+            result = await it.assistant.ask(request())
+        finally:
+            held.set()
+        assert it.outbox.texts("+47") == [f"Hi,\n\n{GOOD}"]
+    assert result.formatted_response.metadata.fell_back
+
+
+@pytest.mark.parametrize("tenant", ["", "a/b", "x" * 201], ids=["empty", "with a slash", "too long"])
+def test_a_tenant_that_could_be_mistaken_for_another_is_refused(tenant: str) -> None:
+    with pytest.raises(ValidationError, match="tenant"):
+        request(tenant=tenant)
+
+
+def test_texts_for_when_nothing_else_can_be_said_say_something() -> None:
+    with pytest.raises(ValidationError, match="last_resort"):
+        AssistantTexts(last_resort=" ")
 
 
 async def test_an_apology_that_does_not_fit_its_channel_is_replaced_by_the_last_one() -> None:

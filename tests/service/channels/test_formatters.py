@@ -2,8 +2,11 @@
 
 import json
 import logging
+from threading import Event
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +29,7 @@ from stagepost.service.channels import (
     TextFormatter,
     UnknownChannel,
 )
+from stagepost.service.channels._markdown import tokens_of
 from stagepost.service.channels._teams import size_of
 
 ANSWER = """# Your week
@@ -414,3 +418,65 @@ def test_answers_follow_the_style_guide(style: StyleGuide, reply: Reply, shown: 
 def test_a_response_is_a_value_of_json() -> None:
     response = CHANNELS.format("teams", Reply(text=ANSWER))
     assert FormattedResponse.model_validate_json(response.model_dump_json()) == response
+
+
+class Slow:
+    """A formatter that goes on once another task says so."""
+
+    def __init__(self, patience: float = 20) -> None:
+        self.begun = Event()
+        self.event = Event()
+        self._patience = patience
+
+    def format(self, reply: Reply, guide: StyleGuide, limit: ChannelLimit) -> FormattedResponse:
+        self.begun.set()
+        assert self.event.wait(self._patience)
+        return TextFormatter().format(reply, guide, limit)
+
+
+async def test_no_other_task_waits_for_an_answer_that_is_formatted_in_a_thread() -> None:
+    slow = Slow()
+    made: list[FormattedResponse] = []
+
+    async def form() -> None:
+        made.append(await Channels({"slow": slow}).format_in_thread("slow", Reply(text="**Fine.**")))
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(form)
+            await anyio.to_thread.run_sync(slow.begun.wait, 20)
+            slow.event.set()
+    assert (made[0].texts, made[0].metadata.fell_back) == (["Fine."], False)
+
+
+async def test_an_answer_whose_formatter_takes_too_long_goes_out_as_it_came(caplog: pytest.LogCaptureFixture) -> None:
+    slow = Slow()
+    try:
+        made = await Channels({"slow": slow}).format_in_thread("slow", Reply(text="**Fine.**"), seconds=0.01)
+    finally:
+        slow.event.set()
+    assert (made.channel, made.texts, made.metadata.fell_back) == ("slow", ["**Fine.**"], True)
+    assert made.metadata.style_version == "1.0"
+    assert "formatter_too_slow" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "hostile", ["[" * 20_000, "![" * 20_000, "[](" * 30_000], ids=["links", "pictures", "addresses"]
+)
+def test_a_text_that_would_take_seconds_to_parse_is_taken_as_it_is(hostile: str) -> None:
+    assert tokens_of(hostile) is None
+    assert tokens_of("[see](https://example.org) " * 1000) is not None
+    assert CHANNELS.format("email", Reply(text=hostile)).texts == [hostile]
+
+
+@pytest.mark.parametrize("channel", ["sms", "whatsapp", "email", "teams"])
+def test_what_steers_a_terminal_or_cannot_be_written_is_replaced(channel: str) -> None:
+    reply = Reply(text="a\0b\x1b[31m\x9b\ud800\r\nc\td", subject="\x07s", user_name=" A\n\n# B ", is_first=True)
+    made = CHANNELS.format(channel, reply)
+    assert made.text == "Hi A # B,\n\na\ufffdb\ufffd[31m\ufffd\ufffd\nc\td"
+    assert not made.metadata.fell_back
+    assert made.parts[0].subject in {None, "\ufffds"}
+
+
+def test_a_reader_whose_name_is_blank_is_greeted_without_it() -> None:
+    assert texts("sms", "Fine.", user_name=" ", is_first=True) == ["Hi,\n\nFine."]

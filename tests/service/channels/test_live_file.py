@@ -52,6 +52,10 @@ def test_a_file_overrides_what_it_says_and_nothing_else() -> None:
         ("version: one\n", "1: the version 'one' has not the form 1.0"),
         ("brand: {}\ntone: {}\nbrand: {}\n", "3: the key brand is there already, on line 1"),
         ("brand: &a {name: x}\ntone: *a\n", "2: references (*name) are not read"),
+        ("brand: &a [*a]\n", "1: references (*name) are not read"),
+        ("brand:\n- &a [1, [*a]]\n", "2: references (*name) are not read"),
+        ("brand: " + "[" * 5000 + "]" * 5000, "1: lists or mappings are nested too deeply"),
+        ("brand: {name: ''}\n", "1: brand.name: string should have at least 1 character"),
         ("brand: {name: x\n", "2: this is no YAML: "),
         ("brand: !!python/object:os.system {}\n", "1: this is no YAML: "),
         ("", "1: the file has no keys"),
@@ -98,6 +102,7 @@ def test_instructions_for_models_have_no_humor_where_something_failed() -> None:
     sober = read("humor: {enabled: false}\nemojis: {enabled: false}").instructions()
     assert "No humor." in sober
     assert "Use no emoji." in sober
+    assert "Where something failed: very sorry, without" in read("tone: {error: very sorry}").instructions()
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -161,6 +166,21 @@ async def test_a_file_that_is_deleted_keeps_the_last_good_one_until_it_is_there_
         assert file.value.brand.name == "One"
         path.write_text("brand: {name: Two}")
         await until(lambda: file.value.brand.name == "Two")
+
+
+async def test_a_file_that_is_replaced_by_a_directory_or_refers_to_itself_ends_no_watch(tmp_path: Path) -> None:
+    path = tmp_path / "style.yaml"
+    path.write_text("brand: {name: Hours}\n")
+    async with LiveFile(path, StyleGuide, every=0.01).watched() as file:
+        path.unlink()
+        path.mkdir()
+        await until(lambda: "Is a directory" in str(file.problem))
+        path.rmdir()
+        path.write_text("a: &a [*a]\n")
+        await until(lambda: "references" in str(file.problem))
+        assert file.value.brand.name == "Hours"
+        path.write_text("brand: {name: Days}\n")
+        await until(lambda: file.value.brand.name == "Days")
 
 
 async def test_without_a_good_file_the_defaults_hold(tmp_path: Path) -> None:

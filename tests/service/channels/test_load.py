@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from limits.aio.storage import MemoryStorage
+from pydantic import ValidationError
 
 from stagepost.service._http._errors import told
 from stagepost.service.channels import Load, LoadLimits, LoadRefused, Rollout
@@ -135,3 +136,33 @@ def test_a_route_answers_with_429_and_when_to_come_again() -> None:
     assert found is not None
     answer = found.as_json()
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "13")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"requests": "banana"},
+        {"user_requests": "ten/minute"},
+        {"tenant_requests": "10/minute; often"},
+        {"tenant_dollars": float("nan")},
+        {"tenant_dollars": float("inf")},
+        {"at_once": 0},
+    ],
+)
+def test_limits_that_nobody_could_count_are_refused_when_they_are_read(given: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=next(iter(given))):
+        LoadLimits(**given)
+
+
+@pytest.mark.parametrize(
+    "spent", [{"tokens": -90}, {"dollars": float("nan")}, {"dollars": float("inf")}, {"dollars": -9.0}]
+)
+async def test_what_is_no_amount_is_not_counted_and_gives_nothing_back(spent: Any) -> None:
+    load = Load(LoadLimits(tenant_tokens=100, tenant_dollars=10))
+    await load.spend(tenant="acme", tokens=95, dollars=9.5)
+    await load.spend(tenant="acme", **spent)
+    async with load.request(tenant="acme", user="ann"):
+        await load.spend(tenant="acme", tokens=5)
+    with pytest.raises(LoadRefused, match="tokens"):
+        async with load.request(tenant="acme", user="ann"):
+            pytest.fail("it was let in")

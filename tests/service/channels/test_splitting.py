@@ -142,4 +142,6 @@ def test_the_beginning_ends_with_a_sentence() -> None:
 def test_a_summary_has_the_first_sentence_of_each_paragraph() -> None:
     flow = Flow("First of all. More.\n\nSecond thing! More of it.\n\nThird, which is long, has no room.")
     assert summary(flow, 30) == "First of all.\nSecond thing!"
+    assert summary(Flow("- Mon: 8 hours for Tide. More.\n- Tue: 7 hours."), 90) == "- Mon: 8 hours for Tide."
+    assert summary(Flow("Two things:\n- one\n- two"), 90) == "Two things:\n- one"
     assert summary(Flow("word " * 50), 20) == "word word word word"

@@ -1,6 +1,7 @@
 """What an evaluation is made of: cases, what agents answer, and what judges say about it."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -63,7 +64,16 @@ class Judgement(BaseModel):
 
         Raises:
             TypeError: It is something else.
+            ValueError: The score is no finite number, or the feedback no valid text: neither can be kept.
         """
+        made = cls._read(said)
+        if made.score is not None and not isfinite(made.score):
+            raise ValueError(f"{made.score} is no score: return a finite number, or None if it cannot be told")
+        made.feedback.encode()
+        return made
+
+    @classmethod
+    def _read(cls, said: object) -> Self:
         match said:
             case cls():
                 return said

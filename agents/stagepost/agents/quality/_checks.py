@@ -56,7 +56,7 @@ def numbers_in_data(candidate: Candidate) -> str | None:
 
     A number may be rounded. Numbers in texts of the data, and the lengths of its lists, count as well.
     """
-    known = numbers_of(candidate.data) | {value for _, value in numbers_in(candidate.question)}
+    known = sorted(numbers_of(candidate.data) | {value for _, value in numbers_in(candidate.question)})
     unknown = [written for written, value in numbers_in(candidate.text) if not is_known(written, value, known)]
     if not unknown:
         return None

@@ -1,15 +1,18 @@
 """Who decides about criteria: code first, and then a model, once, about all that code cannot decide."""
 
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Final, TypeAlias
 
+import anyio
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 
 from stagepost._dataclasses import dataclass
 from stagepost.hub import describe_error, get_logger
-from stagepost.workflows import StepContext
+from stagepost.workflows import StepContext, in_thread
 
 from .._agent._agent import Agent
 from .._definition._budget import Budget
@@ -30,9 +33,10 @@ Decide about each criterion by itself, with nothing but what you are given: true
 does not, null if that cannot be told. If it is false, say in one sentence what to change in the answer. Name as \
 contradictory the criteria that no answer can fulfil together, in groups of their ids."""
 
-Ask: TypeAlias = Callable[[str], Awaitable[tuple[object, Usage]]]
+Ask: TypeAlias = Callable[[str, float | None], Awaitable[tuple[object, Usage]]]
 
 _UNCOUNTED: Final = Usage()
+_LEAST: Final = 0.5  # seconds that checks have, even if there is no time left for anything else
 
 
 class Verdict(BaseModel):
@@ -86,7 +90,8 @@ class Judge:
     Criteria whose id has a check are decided by code. All others are put to the agent at once, in one question with a
     structured answer. If the agent fails, takes too long or leaves a criterion open, the answer is approved and flagged
     for review. Criteria that the agent calls contradictory count as undecided. If code has found a failure already, the
-    agent is asked all the same, so that one refinement can heal everything.
+    agent is asked all the same, so that one refinement can heal everything. Checks run in a worker thread, so that no
+    task waits for a long or hostile text; one that takes too long leaves its criterion open.
 
     Args:
         agent: Who decides about what code cannot decide: an agent whose output is `Verdicts`, see `judge_agent`, or its
@@ -121,12 +126,12 @@ class Judge:
             raise TypeError(f"{self.agent!r} is an agent on a hub: validate in a step, or give the Agent itself")
         agent = self.agent
 
-        async def ask(question: str) -> tuple[object, Usage]:
+        async def ask(question: str, _seconds: float | None) -> tuple[object, Usage]:
             assert agent is not None  # noqa: S101  # it is not asked without
             done = await agent.run(question)
             return done.output, done.usage
 
-        return await self._validated(scorecard, candidate, ask, perf_counter, str)
+        return await self._validated(scorecard, candidate, ask, perf_counter, str, None)
 
     async def validate_in(
         self, context: StepContext, scorecard: Scorecard, candidate: Candidate, *, seconds: float | None = None
@@ -137,32 +142,36 @@ class Judge:
             context: That of the step.
             scorecard: As for `validate`.
             candidate: As for `validate`.
-            seconds: How long the agent has; None for no limit.
+            seconds: How long checks and agent have; None for no limit.
         """
 
-        async def ask(question: str) -> tuple[object, Usage]:
+        async def ask(question: str, seconds: float | None) -> tuple[object, Usage]:
             assert self.agent is not None  # noqa: S101  # it is not asked without
             done = await consult(self.agent, question, context, key="judge", seconds=seconds, expect=Verdicts)
             return done.output, done.usage
 
-        return await self._validated(scorecard, candidate, ask, context.clock, context.mask)
+        return await self._validated(scorecard, candidate, ask, context.clock, context.mask, seconds)
 
-    async def _validated(
+    async def _validated(  # noqa: PLR0917  # a private helper
         self,
         scorecard: Scorecard,
         candidate: Candidate,
         ask: Ask,
         clock: Callable[[], float],
         mask: Callable[[str], str],
+        seconds: float | None,
     ) -> JudgedAnswer:
         begun, calls, reason, usage = clock(), 0, None, _UNCOUNTED
-        decided, rest = self._by_code(scorecard, candidate, mask)
+        ends = None if seconds is None else anyio.current_time() + seconds
+        decided, rest = await self._by_code(scorecard, candidate, mask, seconds)
         if rest and self._only_code is not None and self._only_code():
             reason = "only code has decided, since there is too much to do"
         elif rest and self.agent is not None:
             calls = 1
             try:
-                answer, usage = await ask(question_of(candidate, rest))
+                answer, usage = await ask(
+                    question_of(candidate, rest), None if ends is None else ends - anyio.current_time()
+                )
                 decided += _read(rest, answer)
             except Exception as error:  # noqa: BLE001  # whatever ails the judge, the answer is not held up
                 reason = f"the judge has failed: {mask(describe_error(error))}"
@@ -171,18 +180,19 @@ class Judge:
         judged.evaluate()
         return JudgedAnswer(judged, ValidationResult.of(judged, review_reason=reason), calls, clock() - begun, usage)
 
-    def _by_code(
-        self, scorecard: Scorecard, candidate: Candidate, mask: Callable[[str], str]
+    async def _by_code(
+        self, scorecard: Scorecard, candidate: Candidate, mask: Callable[[str], str], seconds: float | None
     ) -> tuple[list[ScorecardCriterion], list[ScorecardCriterion]]:
         """Criteria that code has decided about, and those that are left."""
         decided: list[ScorecardCriterion] = []
         rest: list[ScorecardCriterion] = []
+        ends = math.inf if seconds is None else anyio.current_time() + max(seconds, _LEAST)
         for criterion in scorecard.criteria:
             check = self.checks.get(criterion.id)
             if check is None:
                 rest.append(criterion.judged(passed=None))
             else:
-                decided.append(_checked(criterion, check, candidate, mask))
+                decided.append(await _checked(criterion, partial(check, candidate), mask, ends))
         return decided, rest
 
 
@@ -214,17 +224,20 @@ def question_of(candidate: Candidate, criteria: Sequence[ScorecardCriterion]) ->
     return to_json({**given, "answer": candidate.text, "criteria": wanted}).decode()
 
 
-def _checked(
-    criterion: ScorecardCriterion, check: CodeCheck, candidate: Candidate, mask: Callable[[str], str]
+async def _checked(
+    criterion: ScorecardCriterion, check: Callable[[], str | None], mask: Callable[[str], str], ends: float
 ) -> ScorecardCriterion:
-    """The criterion as a check decides it; undecided if the check itself fails."""
-    try:
-        why = check(candidate)
-    except Exception as error:  # noqa: BLE001  # a check is anybody's code
-        told = mask(describe_error(error))
-        get_logger("agents").warning("check_failed", criterion=criterion.id, error=told)
-        return criterion.judged(passed=None, feedback=f"its check has failed: {told}")
-    return criterion.judged(passed=why is None, feedback=why)
+    """The criterion as a check decides it; undecided if the check itself fails, or takes too long."""
+    told = "it takes too long"
+    with anyio.move_on_after(ends - anyio.current_time()):
+        try:
+            why = await in_thread(check, abandon=True)
+        except Exception as error:  # noqa: BLE001  # a check is anybody's code
+            told = mask(describe_error(error))
+        else:
+            return criterion.judged(passed=why is None, feedback=why)
+    get_logger("agents").warning("check_failed", criterion=criterion.id, error=told)
+    return criterion.judged(passed=None, feedback=f"its check has failed: {told}")
 
 
 def _read(criteria: Sequence[ScorecardCriterion], answer: object) -> list[ScorecardCriterion]:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+_LONGEST: Final = 100_000  # characters: more than any model answers
+_DEAREST: Final = 30_000_000  # brackets times characters: each bracket that is not closed is looked for to the end
 _OPEN: Final = frozenset({"em_open", "strong_open"})
 _CLOSE: Final = frozenset({"em_close", "strong_close"})
 _MARKS: Final = {
@@ -33,8 +35,13 @@ def markup_in(text: str) -> list[str]:
     Lists count as plain text: they read well without being rendered.
 
     Raises:
+        ValueError: The text is so long, or has so many brackets, that looking would take seconds.
         ExtraMissing: The extra ``assistant`` is not installed.
     """
+    if len(text) > _LONGEST or len(text) * text.count("[") > _DEAREST:
+        raise ValueError(
+            f"{len(text):,} characters with {text.count('['):,} brackets are too many to look for markdown"
+        )
     found: dict[str, None] = {}
     for token in _parser().parse(text):
         inside = token.children or []

@@ -1,8 +1,10 @@
 """Numbers of a text and of data, as far as they can be compared."""
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from math import isfinite
 from typing import Final
 
 from pydantic import JsonValue
@@ -32,19 +34,21 @@ def numbers_of(data: JsonValue) -> set[Decimal]:
     return set(_walk(data))
 
 
-def is_known(written: str, value: Decimal, known: set[Decimal]) -> bool:
-    """Whether a number is one of some others, rounded as it is written."""
-    if value in known:
-        return True
+def is_known(written: str, value: Decimal, known: Sequence[Decimal]) -> bool:
+    """Whether a number is one of some others, which are sorted, rounded as it is written."""
+    place = bisect_left(known, value)
+    nearest = known[max(0, place - 1) : place + 1]
     places = max(0, -int(value.as_tuple().exponent)) if ":" not in written else 2
     step = Decimal(1).scaleb(-places)
-    return any(abs(each - value) * 2 <= step for each in known)  # a half may be rounded either way
+    return any(abs(each - value) * 2 <= step for each in nearest)  # a half may be rounded either way
 
 
 def _walk(data: JsonValue) -> Iterator[Decimal]:
     match data:
         case bool() | None:
             return
+        case float() if not isfinite(data):
+            return  # nobody can write it
         case int() | float():
             yield Decimal(str(data)).copy_abs()
         case str():

@@ -24,10 +24,10 @@ _UNKNOWABLE: Final = re.compile(
     re.IGNORECASE,
 )
 _AT_MOST: Final = re.compile(
-    r"\b(?:at most|no more than|max(?:imum)?(?: of)?|under|below|fewer than|less than|up to)\s+(\d+)\s+(\w+)"
+    r"\b(?:at most|no more than|max(?:imum)?(?: of)?|under|below|fewer than|less than|up to)\s+(\d{1,9})\s+(\w+)"
 )
 _AT_LEAST: Final = re.compile(
-    r"\b(?:at least|no fewer than|no less than|min(?:imum)?(?: of)?|over|above|more than)\s+(\d+)\s+(\w+)"
+    r"\b(?:at least|no fewer than|no less than|min(?:imum)?(?: of)?|over|above|more than)\s+(\d{1,9})\s+(\w+)"
 )
 
 

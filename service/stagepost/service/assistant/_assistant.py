@@ -82,7 +82,8 @@ class Assistant:
     async def ask(self, request: AssistantRequest) -> AssistantResult:
         """Answer a message: when this returns, the answer is sent, stored, logged and counted.
 
-        Cancelling it does not stop the answer; the next message of the conversation waits for it.
+        Cancelling it does not stop the answer; the next message of the conversation waits for it. So it does for an
+        answer that waits for a person: to approve a tool, or to say what became of a part.
 
         Raises:
             LoadRefused: There is more to do, or more was spent, than the limits allow.
@@ -91,7 +92,7 @@ class Assistant:
             InvalidAssistant: The path is ``single``, and no agent answers alone.
             RunConflict: The request id stands for another message.
             RunForgotten: It was answered long ago, and retention has deleted its run.
-            RunFailed: It cannot be known what has become of it; ``runner.resume`` goes on.
+            RunFailed: It has failed, such as when the store could not be written; ``runner.resume`` goes on.
             RunnerStopped: The runner was left; the answer comes when the next process recovers.
         """
         self.check(request)

@@ -33,6 +33,7 @@ class Closing:
         channels: Formats answers.
         senders: Take them out of the house, by channel.
         texts: What is said when nothing else can be.
+        seconds: How long an answer may be formatted.
         metrics: Counts requests.
     """
 
@@ -41,17 +42,19 @@ class Closing:
         channels: Channels,
         senders: Mapping[str, Sender],
         texts: AssistantTexts,
+        seconds: float,
         metrics: QualityMetrics | None,
     ) -> None:
         self._channels = channels
         self._senders = senders
         self._texts = texts
+        self._seconds = seconds
         self._metrics = metrics
 
     async def brand(self, state: AssistantState, context: StepContext) -> Updates:
         """Format the answer for its channel, by the style guide."""
         begun = context.clock()
-        formatted = self._formatted(state, state.response, failed=False)
+        formatted = await self._formatted(state, state.response, failed=False)
         return {"formatted": formatted, "spent": state.took("brand", context.clock() - begun)}
 
     async def apologize(self, state: AssistantState, context: StepContext) -> Updates:
@@ -59,10 +62,10 @@ class Closing:
         begun = context.clock()
         problem, reason = state.problem or NO_ANSWER, state.reason or _why(state)
         text = self._texts.data_unavailable if problem == NO_DATA else self._texts.cannot_help
-        formatted = self._formatted(state, text, failed=True)
+        formatted = await self._formatted(state, text, failed=True)
         if not await self._passes(state, text, formatted):
             text = self._texts.last_resort
-            formatted = self._formatted(state, text, failed=True)
+            formatted = await self._formatted(state, text, failed=True)
         spent = state.took("apologize", context.clock() - begun)
         return {"response": text, "formatted": formatted, "problem": problem, "reason": reason, "spent": spent}
 
@@ -98,11 +101,11 @@ class Closing:
             )
         return {"delivered": state.delivered, "result": result}
 
-    def _formatted(self, state: AssistantState, text: str, *, failed: bool) -> FormattedResponse:
+    async def _formatted(self, state: AssistantState, text: str, *, failed: bool) -> FormattedResponse:
         """A text for the channel; if it cannot be formatted, such as when nothing of it is visible, the last one."""
         for said in (text, self._texts.last_resort):
             try:
-                return self._made(state, said, failed=failed)
+                return await self._made(state, said, failed=failed)
             except Exception as error:  # noqa: BLE001  # whatever it is, something goes out
                 told = describe_error(error)
                 get_logger("service").warning("assistant_not_formatted", channel=state.request.channel, error=told)
@@ -111,14 +114,16 @@ class Closing:
         part = ResponsePart(sequence=1, content=last)
         return FormattedResponse(channel=state.request.channel, parts=(part,), metadata=metadata)
 
-    def _made(self, state: AssistantState, text: str, *, failed: bool) -> FormattedResponse:
+    async def _made(self, state: AssistantState, text: str, *, failed: bool) -> FormattedResponse:
         reply = Reply(
             text=text,
             kind="error" if failed else "answer",
             user_name=state.request.user.name,
             is_first=not state.history,
         )
-        made = self._channels.format(state.request.channel, reply, guide=state.guide)
+        made = await self._channels.format_in_thread(
+            state.request.channel, reply, guide=state.guide, seconds=self._seconds
+        )
         metadata = made.metadata.model_copy(update={"style_version": state.style_version})
         return made.model_copy(update={"metadata": metadata})
 

@@ -98,7 +98,7 @@ class AssistantWorkflow(Graph):
             raise InvalidAssistant(f"there is a sender for {unknown[0]!r}, and no formatter: give Channels({{…}}) one")
         budgets = budgets or StageBudgets()
         stages = Stages(agents, budgets, guide, history)
-        closing = Closing(self.channels, self.senders, texts or AssistantTexts(), metrics)
+        closing = Closing(self.channels, self.senders, texts or AssistantTexts(), budgets.brand, metrics)
         check = JudgeAndRefine(
             "check",
             judge,

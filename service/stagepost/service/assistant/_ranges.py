@@ -3,7 +3,7 @@
 import re
 from datetime import date, datetime, timedelta
 from typing import Final, Self
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -50,15 +50,29 @@ def date_range(name: str, *, now: datetime, time_zone: str) -> DateRange:
         time_zone: IANA name of the user's time zone: what is today there may be tomorrow elsewhere.
 
     Raises:
-        InvalidRange: It is none of these, one of the dates does not exist, or the second one comes first.
+        InvalidRange: It is none of these, one of the dates does not exist, or the second one comes first; `now` has no
+            time zone, or that of the user is not known.
     """
     said = name.strip()
-    today = now.astimezone(ZoneInfo(time_zone)).date()
     custom = _CUSTOM.fullmatch(said)
-    first, last = _days(said.casefold().replace(" ", "_"), today) if custom is None else _dates(custom)
+    try:
+        today = _local(said, now, time_zone)
+        first, last = _days(said.casefold().replace(" ", "_"), today) if custom is None else _dates(custom)
+    except OverflowError as error:
+        raise InvalidRange(said, "it has days before the year 1 or after 9999") from error
     if last < first:
         raise InvalidRange(said, f"{first} is after {last}")
     return DateRange(name=said, first=first, last=last)
+
+
+def _local(name: str, now: datetime, time_zone: str) -> date:
+    """The day where the user is."""
+    if now.tzinfo is None:
+        raise InvalidRange(name, f"now={now} has no time zone: give datetime.now(UTC)")
+    try:
+        return now.astimezone(ZoneInfo(time_zone)).date()
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise InvalidRange(name, f"no time zone is named {time_zone!r}") from error
 
 
 def _dates(custom: re.Match[str]) -> tuple[date, date]:

@@ -52,7 +52,7 @@ class AssistantRequest(BaseModel):
         channel: The channel that it came by, and that the answer goes out by.
         to: Where the answer goes, as the channel names it: a number, an address.
         user: Who asks.
-        tenant: Whose user that is.
+        tenant: Whose user that is; without a slash.
         path: How it is answered: decided once per conversation, see `docs/assistant.md`.
     """
 
@@ -64,7 +64,7 @@ class AssistantRequest(BaseModel):
     channel: Annotated[str, Field(min_length=1)]
     to: Annotated[str, Field(min_length=1)]
     user: User
-    tenant: str = "default"
+    tenant: Annotated[str, Field(min_length=1, max_length=200, pattern="^[^/]+$")] = "default"
     path: AssistantPath = "pipeline"
 
     @field_validator("message")

@@ -1,8 +1,10 @@
 """How long the stages may take, and what is said when nothing else can be."""
 
-from typing import Self
+from typing import Annotated, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
+
+_Text: TypeAlias = Annotated[str, Field(pattern=r"\S")]
 
 
 class StageBudgets(BaseModel):
@@ -12,6 +14,7 @@ class StageBudgets(BaseModel):
         analyze: For the planner to say how to answer.
         data: For the data agent.
         compose: For the answer.
+        brand: For the answer's form, each time; then it goes out as text that is not parsed.
         validate_: For the judge, each time.
         refine: For the refinement.
         total: For all stages together. What is left of it limits each of them; once nothing is left, the best answer
@@ -23,6 +26,7 @@ class StageBudgets(BaseModel):
     analyze: float = Field(default=2.0, gt=0)
     data: float = Field(default=2.0, gt=0)
     compose: float = Field(default=2.0, gt=0)
+    brand: float = Field(default=0.5, gt=0)
     validate_: float = Field(default=1.0, gt=0, alias="validate")
     refine: float = Field(default=2.0, gt=0)
     total: float = Field(default=10.0, gt=0)
@@ -30,7 +34,8 @@ class StageBudgets(BaseModel):
     @classmethod
     def of(cls, seconds: float) -> Self:
         """So many seconds for each stage, and five times as many for all."""
-        return cls(analyze=seconds, data=seconds, compose=seconds, validate=seconds, refine=seconds, total=5 * seconds)
+        each = dict.fromkeys(("analyze", "data", "compose", "brand", "validate", "refine"), seconds)
+        return cls.model_validate({**each, "total": 5 * seconds})
 
 
 class AssistantTexts(BaseModel):
@@ -44,6 +49,6 @@ class AssistantTexts(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    data_unavailable: str = "Sorry, your data cannot be reached at the moment. Please ask again in a few minutes."
-    cannot_help: str = "Sorry, that did not work this time. Could you ask again in other words?"
-    last_resort: str = "Sorry, that did not work this time. Please ask again."
+    data_unavailable: _Text = "Sorry, your data cannot be reached at the moment. Please ask again in a few minutes."
+    cannot_help: _Text = "Sorry, that did not work this time. Could you ask again in other words?"
+    last_resort: _Text = "Sorry, that did not work this time. Please ask again."

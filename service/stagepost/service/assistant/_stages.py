@@ -83,7 +83,7 @@ class Stages:
 
         If one agent answers alone, nothing is planned.
         """
-        edition = _DEFAULT_GUIDE if self._guide is None else self._guide()
+        edition = self._edition()
         request = state.request
         history = await lines_of(context, request.tenant, request.conversation_id, self._lines)
         begun: Updates = {"history": history, "guide": edition.value, "style_version": edition.version}
@@ -96,6 +96,14 @@ class Stages:
             return await consult(self._agents.planner, question, context, seconds=seconds, expect=Plan)
 
         return {**begun, **await self._stage("analyze", self._budgets.analyze, state, context, ask, _planned)}
+
+    def _edition(self) -> Edition[StyleGuide]:
+        """The style guide as it is now; the defaults, if it cannot be had."""
+        try:
+            return _DEFAULT_GUIDE if self._guide is None else self._guide()
+        except Exception as error:  # noqa: BLE001  # it is anybody's code, and the answer goes out
+            get_logger("service").warning("style_guide_failed", error=describe_error(error))
+            return _DEFAULT_GUIDE
 
     async def extract(self, state: AssistantState, context: StepContext) -> Updates:
         """Have the data looked up."""

@@ -55,9 +55,9 @@ class Boundaries:
         place = bisect_right(cuts, until, key=lambda cut: cut.end) - 1
         return cuts[place] if place >= 0 and cuts[place].end > after else None
 
-    def first(self, kind: Boundary) -> Cut | None:
-        """The first cut of a kind."""
-        return next(iter(self._cuts[kind]), None)
+    def all(self, kind: Boundary) -> Sequence[Cut]:
+        """The cuts of a kind, in order."""
+        return self._cuts[kind]
 
     def hard(self, start: int, until: int) -> Cut:
         """The last place that cuts no grapheme and nothing that stays whole, or else as little as possible."""

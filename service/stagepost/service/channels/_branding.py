@@ -1,5 +1,6 @@
 """What a style guide changes in an answer, by code: greeting, emoji, sign-off."""
 
+import re
 from typing import Final
 
 import regex
@@ -11,6 +12,7 @@ _ONE: Final = (  # a grapheme; © and ® are letters for most readers, unless th
     r"(?:(?=\p{Emoji_Presentation}|\p{Regional_Indicator}|\p{Emoji}\uFE0F|[0-9#*]\uFE0F?\u20E3"
     r"|(?=[\u2300-\U0010FFFF])\p{Extended_Pictographic})\X)"
 )
+_UNREADABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _EMOJI: Final = regex.compile(rf"(?<before>[ \t]*){_ONE}(?:[ \t]*{_ONE})*(?<after>[ \t]*)")
 
 
@@ -21,6 +23,7 @@ def branded(reply: Reply, guide: StyleGuide) -> Reply:
         reply: What is to be said.
         guide: Whether the reader is greeted, emoji are allowed, and the brand signs.
     """
+    reply = readable(reply)
     text = reply.text if guide.emojis.enabled else without_emoji(reply.text) or reply.text
     sign = _sign(reply, guide)
     if sign and sign not in text:
@@ -31,6 +34,17 @@ def branded(reply: Reply, guide: StyleGuide) -> Reply:
     if guide.formatting.sign_off:
         blocks.append(f"– {guide.brand.name}")  # noqa: RUF001  # a dash, as under letters
     return reply.model_copy(update={"text": "\n\n".join(blocks)})
+
+
+def readable(reply: Reply) -> Reply:
+    """A reply with a replacement character for each that steers a terminal or cannot be written."""
+    name = None if reply.user_name is None else " ".join(_readable(reply.user_name).split()) or None
+    subject = None if reply.subject is None else _readable(reply.subject)
+    return reply.model_copy(update={"text": _readable(reply.text), "subject": subject, "user_name": name})
+
+
+def _readable(text: str) -> str:
+    return _UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def without_emoji(text: str) -> str:

@@ -10,7 +10,10 @@ from ._response import FormattedResponse
 
 
 class Formatter(Protocol):
-    """Makes messages of an answer; it keeps nothing between two calls, and asks nobody."""
+    """Makes messages of an answer; it keeps nothing between two calls, and asks nobody.
+
+    It may be called in a worker thread, and in several at once.
+    """
 
     def format(self, reply: Reply, guide: StyleGuide, limit: ChannelLimit) -> FormattedResponse:
         """Format a reply.

@@ -1,6 +1,6 @@
 """The style guide: how answers sound. Every value has a default here; a file overrides."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,7 +12,7 @@ class _Section(BaseModel):
 class Brand(_Section):
     """Who speaks."""
 
-    name: str = "Timesheet Assistant"
+    name: Annotated[str, Field(min_length=1)] = "Timesheet Assistant"
     personality: str = "friendly, professional, helpful"
 
 
@@ -98,4 +98,6 @@ class StyleGuide(_Section):
             lines.append(f"Humor: {self.humor.style}, {self.humor.frequency}.")
         else:
             lines.append("No humor.")
+        if not failed:
+            lines.append(f"Where something failed: {self.tone.error}, without technical details, blame or jokes.")
         return "\n".join(lines)

@@ -9,7 +9,7 @@ from typing import Final
 from limits import RateLimitItem, RateLimitItemPerDay, parse_many
 from limits.aio.storage import MemoryStorage, Storage
 from limits.aio.strategies import FixedWindowRateLimiter, RateLimiter, SlidingWindowCounterRateLimiter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ._errors import LoadRefused
 
@@ -37,7 +37,16 @@ class LoadLimits(BaseModel):
     tenant_requests: str | None = "100/minute"
     user_requests: str | None = "10/minute"
     tenant_tokens: int | None = Field(default=1_000_000, ge=1)
-    tenant_dollars: float | None = Field(default=100.0, gt=0)
+    tenant_dollars: float | None = Field(default=100.0, gt=0, allow_inf_nan=False)
+
+    @field_validator("requests", "tenant_requests", "user_requests")
+    @classmethod
+    def _is_known(cls, text: str | None) -> str | None:
+        try:
+            _items(text)
+        except ValueError as error:
+            raise ValueError(f"{text!r} is no limit: write it as 10/minute, several with a semicolon") from error
+        return text
 
 
 class Load:
@@ -95,10 +104,11 @@ class Load:
         Args:
             tenant: On whose behalf.
             tokens: Read and written.
-            dollars: US dollars.
+            dollars: US dollars. What is less than nothing, or no number, counts as nothing.
         """
+        dollars = dollars if math.isfinite(dollars) else 0.0
         for item, name, amount in self._budgets(tokens, dollars):
-            if amount:
+            if amount > 0:
                 await self._spent.hit(item, self._name, name, tenant, cost=amount)
 
     async def _check_spent(self, tenant: str) -> None:

@@ -9,20 +9,21 @@ from markdown_it.tree import SyntaxTreeNode
 
 _DEEPEST: Final = 60  # lists in lists and quotes in quotes; what is deeper the parser would leave out
 _LONGEST: Final = 100_000  # characters: more than any model answers; the parser takes a second for so much
+_DEAREST: Final = 30_000_000  # brackets times characters: each bracket that is not closed is looked for to the end
 
 _OPEN: Final = frozenset({"em_open", "strong_open"})
 _CLOSE: Final = frozenset({"em_close", "strong_close"})
 
 
 def parse(text: str) -> SyntaxTreeNode | None:
-    """The tree of a text; None if it is so long, or nested so deeply, that it is better taken as it is."""
+    """The tree of a text; None if it has so many characters, brackets or levels that it is better taken as it is."""
     tokens = tokens_of(text)
     return None if tokens is None else SyntaxTreeNode(tokens)
 
 
 def tokens_of(text: str) -> list[Token] | None:
     """The tokens of a text; None as for `parse`."""
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST or len(text) * text.count("[") > _DEAREST:
         return None
     tokens = parser().parse(text)
     inside = (child for token in tokens for child in token.children or ())

@@ -1,8 +1,12 @@
 """A long text in few words, without a model: what its paragraphs begin with."""
 
+from typing import Final
+
 from ._boundaries import Boundaries
 from ._flow import Flow
 from ._splitting import beginning
+
+_COLONS: Final = frozenset(":\N{FULLWIDTH COLON}")
 
 
 def summary(flow: Flow, room: int) -> str:
@@ -22,6 +26,6 @@ def summary(flow: Flow, room: int) -> str:
 
 
 def _first(block: str) -> str:
-    """The first sentence of a paragraph."""
-    cut = Boundaries(Flow(block)).first("sentence")
-    return block if cut is None else block[: cut.end]
+    """The first sentence of a paragraph; a colon announces what is said after it, and ends none."""
+    cuts = Boundaries(Flow(block)).all("sentence")
+    return next((block[: cut.end] for cut in cuts if block[cut.end - 1] not in _COLONS), block)

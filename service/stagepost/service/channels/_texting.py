@@ -32,7 +32,10 @@ class TextFormatter:
 
     def format(self, reply: Reply, guide: StyleGuide, limit: ChannelLimit) -> FormattedResponse:
         """Format a reply: see `Formatter`."""
-        flow = with_actions(rendered(reply.text, _MARKUPS[self._markup]), reply.actions, guide)
+        return self._made(rendered(reply.text, _MARKUPS[self._markup]), reply, guide, limit)
+
+    def _made(self, text: Flow, reply: Reply, guide: StyleGuide, limit: ChannelLimit) -> FormattedResponse:
+        flow = with_actions(text, reply.actions, guide)
         parts, is_summary = fitted(flow, guide, limit)
         texts = [part.text for part in parts]
         return FormattedResponse(
@@ -48,6 +51,14 @@ class TextFormatter:
                 is_summary=is_summary,
             ),
         )
+
+
+class AsItCame(TextFormatter):
+    """Text that is not parsed: for an answer whose formatter has failed, or takes too long."""
+
+    def format(self, reply: Reply, guide: StyleGuide, limit: ChannelLimit) -> FormattedResponse:
+        """Format a reply: see `Formatter`."""
+        return self._made(Flow(reply.text.strip()), reply, guide, limit)
 
 
 def fitted(flow: Flow, guide: StyleGuide, limit: ChannelLimit) -> tuple[Sequence[Marked], bool]:

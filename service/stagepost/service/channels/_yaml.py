@@ -38,6 +38,8 @@ def read_yaml(path: str, data: bytes, schema: type[M]) -> M:
         raise InvalidFile(path, [f"1: the file is not UTF-8 ({error.reason} at byte {error.start})"]) from error
     except yaml.YAMLError as error:
         raise InvalidFile(path, [_malformed(error)]) from error
+    except RecursionError as error:
+        raise InvalidFile(path, ["1: lists or mappings are nested too deeply"]) from error
     if not isinstance(node, yaml.MappingNode):
         raise InvalidFile(path, ["1: the file has no keys; an empty file is refused, because it may be half written"])
     lines: dict[Place, int] = {}
@@ -71,14 +73,19 @@ def _walk(node: yaml.Node, place: Place, lines: dict[Place, int]) -> Iterator[st
             if inner in lines:
                 yield f"{line}: the key {'.'.join(map(str, inner))} is there already, on line {lines[inner]}"
             lines.setdefault(inner, line)
-            if value.start_mark.index < key.start_mark.index:
-                yield f"{line}: references (*name) are not read: write the value out"
-            else:
-                yield from _walk(value, inner, lines)
+            yield from _walk_inside(value, key.start_mark, inner, lines)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
             lines[(*place, index)] = value.start_mark.line + 1
-            yield from _walk(value, (*place, index), lines)
+            yield from _walk_inside(value, node.start_mark, (*place, index), lines)
+
+
+def _walk_inside(value: yaml.Node, outer: yaml.Mark, place: Place, lines: dict[Place, int]) -> Iterator[str]:
+    """Go on with a value, unless it is the reference to one that stands before, or around, what it is in."""
+    if value.start_mark.index <= outer.index:
+        yield f"{outer.line + 1}: references (*name) are not read: write the value out"
+    else:
+        yield from _walk(value, place, lines)
 
 
 def _malformed(error: yaml.YAMLError) -> str:

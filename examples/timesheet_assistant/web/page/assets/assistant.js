@@ -52,7 +52,8 @@ async function say(message) {
   const shown = add(channel, message);
   const body = { request_id: crypto.randomUUID(), conversation_id: conversation, message, channel, user: user.value, path: path.value };
   try {
-    const { run_id } = await patiently(() => ask(assistant, { method: "POST", body }));
+    const { run_id, channel: by } = await patiently(() => ask(assistant, { method: "POST", body }));
+    if (by !== shown.channel) move(shown, by); // EMAIL after a summary
     await listen(shown, run_id);
   } catch (error) {
     refuse(error);
@@ -98,6 +99,13 @@ function add(name, message) {
   turns.append(shown.element);
   tabs.forEach(count);
   return shown;
+}
+
+function move(shown, name) {
+  shown.channel = name;
+  document.querySelector(`#panel-${name} .turns`).append(shown.element);
+  tabs.forEach(count);
+  show(name);
 }
 
 function refuse(error) {

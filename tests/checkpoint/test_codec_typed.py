@@ -29,6 +29,7 @@ from pydantic import (
     create_model,
     field_serializer,
 )
+from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict  # typing's own from Python 3.12 on
 
 from stagepost.checkpoint import CannotStore, TypedCodec, codec_for, join_values, split_values
@@ -278,6 +279,30 @@ def test_a_value_of_another_type_is_refused() -> None:
 
 def test_text_that_is_no_unicode_is_refused() -> None:
     assert "surrogates not allowed" in refusal(str, "caf\udce9")
+
+
+class Flagged(str):
+    """A text that is distinguished by a character which no stored text has."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            lambda value: cls("\udfff" + str(value).lstrip("\udfff")),
+            serialization=core_schema.plain_serializer_function_ser_schema(lambda value: value[1:]),
+        )
+
+
+class Tagged(BaseModel):
+    tag: Flagged
+
+
+def test_a_value_that_can_only_be_written_as_its_type_says_comes_back() -> None:
+    codec = codec_for(Tagged)
+    data = codec.dump(Tagged(tag=Flagged("\udfffa")), "the result")
+    assert data == b'{"tag":"a"}'
+    assert codec.load(data) == Tagged(tag=Flagged("\udfffa"))
 
 
 def test_a_serializer_that_raises_is_refused() -> None:

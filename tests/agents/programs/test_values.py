@@ -3,13 +3,15 @@
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from tests.agents._ways import both_ways
 from tests.agents.programs._orders import Asked
 
-from stagepost.agents import File, tool
+from stagepost.agents import Agent, File, ScriptedModel, tool
 from stagepost.agents._mcp._remote import RemoteResult
 from stagepost.agents._mcp._rounds import told
 from stagepost.agents._tools._returned import Json, ToolResult, as_json
+from stagepost.programs import Keyword, PtcLisp
 
 RESULTS: dict[str, tuple[Any, str]] = {
     "a text": ("abc", '"abc"'),
@@ -37,6 +39,18 @@ async def test_a_program_gets_what_a_tool_returns(way: Any, returned: Any, shown
     program = "(return {:total 1 :names [(pr-str (tool/give)) (first (pmap (fn [_] (pr-str (tool/give))) [1]))]})"
     result = await way(Asked(program, tools=[give], input=None).agent)
     assert result.output.names == [shown, shown]
+
+
+class Sorted(BaseModel):
+    kind: Keyword
+    others: list[Keyword]
+
+
+@both_ways
+async def test_an_output_may_have_keywords(way: Any) -> None:
+    model = ScriptedModel(["```clojure\n(return {:kind :late :others [:lost]})\n```"])
+    result = await way(Agent("sorter", "Sort it.", model=model, programs=PtcLisp(), output=Sorted))
+    assert result.output == Sorted(kind=Keyword("late"), others=[Keyword("lost")])
 
 
 async def test_a_secret_in_a_result_is_masked_and_the_rest_is_still_a_value() -> None:

@@ -49,8 +49,12 @@ async def owning(file: Path | None, action: str) -> AsyncIterator[SqliteStore]:
         raise owned_by(error.path, error.holder, action) from error
 
 
-def existing(file: Path | None) -> Path:
+def existing(file: Path | None, given: str = "with --file") -> Path:
     """The file, if there is one.
+
+    Args:
+        file: What was given.
+        given: How a file is given to the command.
 
     Raises:
         NoStore: There is none.
@@ -58,7 +62,7 @@ def existing(file: Path | None) -> Path:
     path = chosen(file)
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
-        raise NoStore(f"{path} {what}: give a store's file with --file, or in the environment as {FILE_VARIABLE}")
+        raise NoStore(f"{path} {what}: give a store's file {given}, or in the environment as {FILE_VARIABLE}")
     return path
 
 

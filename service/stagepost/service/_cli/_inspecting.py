@@ -16,7 +16,7 @@ _HOST = "127.0.0.1"
 
 async def inspected(file: Path | None, app: str | None, port: int | None, screen: Screen) -> Exit:
     """Show a file until somebody ends it: to this machine, and changing nothing."""
-    path = existing(file)
+    path = existing(file, "as FILE")
     made = () if app is None else load(app, "show what waits take").made(file)
     settings = ServiceSettings.from_environment({}, host=_HOST, port=port or 0)
     with listening(_HOST, port or 0) as bound:

@@ -54,19 +54,21 @@ class Scale:
         return found.at + found.width * min(max(share, 0.0), 1.0)
 
     def ticks(self) -> Sequence[tuple[float, str]]:
-        """Where to say how late it is, in percent: since the beginning; after a cut pause, since its end."""
+        """Where to say how late it is, in percent: since the beginning.
+
+        Where that would read the same for several times after a cut pause, it is since the end of the pause.
+        """
         first = self.stretches[0].begin
         found: list[tuple[float, str]] = []
         for each in self.stretches:
-            for time in () if each.is_cut else _round_times(each):
+            times = [] if each.is_cut else list(_round_times(each))
+            whole = [duration(time - first) for time in times]
+            is_told = len({*whole}) == len(whole)
+            for time, since in zip(times, whole, strict=True):
                 place = self.at(time)
                 if not found or place - found[-1][0] >= _APART:
-                    since = (
-                        duration(time - first)
-                        if time == each.begin or not each.at
-                        else f"+{duration(time - each.begin)}"
-                    )
-                    found.append((place, since))
+                    is_absolute = is_told or time == each.begin
+                    found.append((place, since if is_absolute else f"+{duration(time - each.begin)}"))
         cuts = [each.at + each.width / 2 for each in self.stretches if each.is_cut]
         return [(place, text) for place, text in found if all(abs(place - cut) >= _APART for cut in cuts)]
 

@@ -8,7 +8,7 @@ from unicodedata import combining, east_asian_width
 _NARROW: Final = "iIjltf.,:;'|!()[]{}`/ "
 _WIDE: Final = "mwMW@%—…"
 _SHARES: Final[Mapping[str, float]] = MappingProxyType({**dict.fromkeys(_NARROW, 0.37), **dict.fromkeys(_WIDE, 0.98)})
-_UPPER, _OTHER, _FULL = 0.73, 0.62, 1.05
+_UPPER, _OTHER, _FULL = 0.75, 0.69, 1.05
 
 
 def width_of(text: str, size: float = 13.0) -> float:

@@ -98,20 +98,23 @@ class Row:
     def mark(self) -> Mark:
         """How it stands: as its last time of work has ended, or as somebody has to do something."""
         last = max(self.work, key=lambda span: span.end, default=None)
-        waits = [Mark.WAITING for span in self.waits if span.mark is Mark.WAITING]
+        waits = [span.mark for span in self.waits if span.mark is not Mark.DONE]
         return strongest([last.mark if last else Mark.AHEAD, *waits])
 
 
-def timeline(history: Iterable[HistoryEntry], *, now: datetime, most: int = MOST_ROWS) -> Sequence[Row]:
+def timeline(
+    history: Iterable[HistoryEntry], *, now: datetime, is_over: bool = False, most: int = MOST_ROWS
+) -> Sequence[Row]:
     """The rows of a run.
 
     Args:
         history: What has happened to it: `RunHistory.items` of all pages, and `RunHistory.under_way`.
         now: The end of what is under way.
+        is_over: Whether the run has ended, so that what it waited for will not come.
         most: At most so many rows. Of more, the items of fan-outs are one row for each step; and if these are still too
             many, the first ones are there, and a last one for the others.
     """
-    rows = _rows(history, now.timestamp())
+    rows = _rows(history, now.timestamp(), Mark.CANCELLED if is_over else Mark.WAITING)
     if len(rows) > most:
         rows = _merged(rows)
     if len(rows) > most:
@@ -140,7 +143,7 @@ class _Times(NamedTuple):
     tries: list[float]
 
 
-def _rows(history: Iterable[HistoryEntry], now: float) -> list[Row]:
+def _rows(history: Iterable[HistoryEntry], now: float, waiting: Mark) -> list[Row]:
     places: dict[str, _Times] = {}
     children: dict[str, dict[str, ChildRun]] = {}
     for entry in history:
@@ -151,7 +154,7 @@ def _rows(history: Iterable[HistoryEntry], now: float) -> list[Row]:
             children.setdefault(entry.path, {}).update((child.run_id, child) for child in entry.children)
         elif isinstance(entry, WaitEntry) and entry.asked is not None:
             end = now if entry.ended is None else entry.ended.timestamp()
-            mark = Mark.WAITING if entry.ended is None else Mark.DONE
+            mark = waiting if entry.ended is None else Mark.DONE
             times = places.setdefault(entry.path, _Times([], [], []))
             times.waits[:] = [each for each in times.waits if each.begin != entry.asked.timestamp()]
             times.waits.append(Span(entry.asked.timestamp(), max(end, entry.asked.timestamp()), mark))

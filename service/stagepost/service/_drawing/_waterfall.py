@@ -67,9 +67,11 @@ def _grid(scale: Scale, height: float) -> Markup:
             said = element("title", f"{duration(each.end - each.begin)} without work")
             x, width = f"{number(each.at)}%", f"{number(each.width)}%"
             ground = element("rect", class_="d-cut", x=x, y=_AXIS - 6, width=width, height=height - _AXIS + 6)
-            middle = f"{number(each.at + each.width / 2)}%"
-            length = duration(each.end - each.begin).split(" ")
-            words = element("text", " ".join(length[:2]), class_="d-note", x=middle, y=12, text_anchor="middle")
+            is_last = each.at + each.width > 97  # noqa: PLR2004  # percent
+            middle = f"{number(100.0 if is_last else each.at + each.width / 2)}%"
+            length = " ".join(duration(each.end - each.begin).split(" ")[:2])
+            anchor = "end" if is_last else "middle"
+            words = element("text", f"↔ {length}", class_="d-note", x=middle, y=12, text_anchor=anchor)
             parts.append(group([said, ground, words]))
     return group(parts, class_="d-grid")
 

@@ -7,16 +7,16 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
+from stagepost.checkpoint import RunFilters, RunStatus
 from stagepost.workflows import EffectsAgain
 
 from .._http._errors import KNOWN
-from .._wire._runs import RunRow
 from ..errors import InvalidBody
 from ._acts import ACTS, Act
 from ._asking import Ask
 from ._bodies import Form, read_form
 from ._doing import DOINGS
-from ._previews import told_before
+from ._previews import NAMED, Below, told_before
 from ._refusals import said_as
 from ._run import is_agent, signals_of
 from ._shown import Shown
@@ -79,13 +79,12 @@ async def _page(
 ) -> Shown:
     run_id = ask.path("run_id")
     found = await ask.sight.inspect(ask.caller, run_id)
-    below: Sequence[RunRow] = (await ask.sight.list(ask.caller, {"below": run_id}, limit=100)).runs
     values: dict[str, Any] = {
         "act": act,
         "run": found.shown.run,
         "shown": found.shown,
         "fits": act.fits(found.shown.run, is_agent=is_agent(found.shown.state)),
-        "tells": told_before(act.name, found.shown, below),
+        "tells": told_before(act.name, found.shown, await _below(ask, act)),
         "form": form,
         "problem": problem,
         "problems": problems or {},
@@ -94,6 +93,16 @@ async def _page(
         "signals": await signals_of(ask, found.shown.run.workflow) if act.name == "signal" else (),
     }
     return Shown("act", f"{act.title} · {run_id}", values, section="runs", status=status)
+
+
+async def _below(ask: Ask, act: Act) -> Below:
+    """Runs that its steps have started, and that the act ends or deletes with it."""
+    if act.name not in ("cancel", "delete"):
+        return Below()
+    filters: RunFilters = {"below": ask.path("run_id"), "status": [RunStatus(each) for each in sorted(act.statuses)]}
+    page = await ask.sight.list(ask.caller, filters, limit=NAMED)
+    number = len(page.runs) if page.next is None else (await ask.sight.count(ask.caller, filters)).total
+    return Below([each.run_id for each in page.runs], number)
 
 
 def _paths(entries: Sequence[Any]) -> Sequence[str]:

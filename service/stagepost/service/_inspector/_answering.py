@@ -25,6 +25,7 @@ from ._words import Words
 
 _LATE = (AlreadyAnswered, EffectNotFound, RunNotOpen, WaitNotFound)
 _NOTHING = Form({})
+_PAGE = 1_000  # waits of a run that are looked through at once
 
 
 async def wait(ask: Ask) -> Shown:
@@ -120,12 +121,17 @@ def _result(question: Question, form: Form) -> JsonValue:
 
 async def _wait(ask: Ask) -> WaitRow | None:
     """The wait that is asked for, if it is open."""
-    wait_id = ask.path("wait_id")
-    try:
-        waits = await ask.sight.waits(ask.caller, wait_id.partition("/")[0], limit=1_000)
-    except RunNotFound:
-        return None
-    return next((each for each in waits.waits if each.wait_id == wait_id), None)
+    wait_id, after = ask.path("wait_id"), None
+    run_id = wait_id.partition("/")[0]
+    while True:
+        try:
+            page = await ask.sight.waits(ask.caller, run_id, after=after, limit=_PAGE)
+        except RunNotFound:
+            return None
+        found = next((each for each in page.waits if each.wait_id == wait_id), None)
+        if found is not None or page.next is None:
+            return found
+        after = page.next
 
 
 async def _page(

@@ -52,8 +52,9 @@ class Pictures:
 
     def waterfall(self) -> Markup | None:
         """When its places worked and waited; None if nothing is known of that."""
-        history, now = self.found.history, datetime.now(UTC)
-        rows = [_coarse(row) for row in timeline([*history.items, *history.under_way], now=now, most=_ROWS)]
+        history, ended = self.found.history, self.found.snapshot.run.finished_at
+        now, entries = ended or datetime.now(UTC), [*history.items, *history.under_way]
+        rows = [_coarse(row) for row in timeline(entries, now=now, is_over=ended is not None, most=_ROWS)]
         if not rows:
             return None
         numbers = numbers_of(self.found)

@@ -14,6 +14,10 @@ from ._words import Words
 async def whole(ask: Ask) -> Response:
     """A value of a run: its state, its input, its output, a message, the text of its error."""
     shown = await ask.sight.get(ask.caller, ask.path("run_id"))
+    at = ask.given("at")
+    if at.isdecimal() and len(at) < 19:  # noqa: PLR2004  # digits of a number of a history
+        then = await ask.sight.state(ask.caller, ask.path("run_id"), int(at))
+        shown = shown.model_copy(update={"state": then.state})
     found = _found(shown, ask.given("of"), ask.given("key"))
     if found is None:
         raise HTTPException(404, "There is no such value in this run any more")
@@ -27,7 +31,7 @@ def _found(shown: RunShown, of: str, key: str) -> Any:
         "output": shown.output,
         "traceback": shown.traceback,
         "error": shown.run.error,
-        "state": shown.state.get(key),
+        "state": shown.state.get(key) if key else shown.state,
         "wait": waits.get(key),
         "message": _message(shown.state, key),
     }

@@ -12,11 +12,13 @@ _STATUS: Final = {
     "dead": "is-bad",
     "cancelled": "",
 }
+_LEAST: Final = 0.0005
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 _DAY: Final = 86400
 _SHORT: Final = 200
 _LONG: Final = 4_000
+_TOGETHER: Final = 12_000
 
 
 class Words:
@@ -73,14 +75,19 @@ class Words:
         return text if len(text) <= most else f"{text[: most - 1]}…"
 
     @staticmethod
-    def is_long(text: str) -> bool:
-        """Whether a text is cut."""
-        return len(text) > _LONG
+    def share(number: int) -> int:
+        """How many characters of each of some values are shown, so that the page stays small."""
+        return min(_LONG, max(_SHORT, _TOGETHER // max(number, 1)))
 
     @staticmethod
-    def cut(text: str) -> str:
+    def is_long(text: str, most: int = _LONG) -> bool:
+        """Whether a text is cut."""
+        return len(text) > most
+
+    @staticmethod
+    def cut(text: str, most: int = _LONG) -> str:
         """The beginning of a text that is long."""
-        return text[:_LONG]
+        return text[:most]
 
 
 def moment(at: datetime | str | None) -> datetime | None:
@@ -91,6 +98,8 @@ def moment(at: datetime | str | None) -> datetime | None:
 
 def seconds(span: float) -> str:
     """A time that something took: two units at most."""
+    if 0 < span < _LEAST:
+        return "<1 ms"
     if span < 1:
         return f"{span * 1000:.0f} ms"
     if span < _MINUTE:

@@ -93,6 +93,13 @@ def test_what_waits_is_marked_so_until_now() -> None:
     assert ask.waits[0].end == NOW.timestamp()
 
 
+def test_what_an_ended_run_waited_for_will_not_come() -> None:
+    history = [attempt("ask", 0, 1, AttemptOutcome.WAITING), wait("ask", 1, None)]
+    (ask,) = timeline(history, now=START + timedelta(seconds=5), is_over=True)
+    assert ask.mark is Mark.CANCELLED
+    assert ask.waits[0].end - ZERO == 5
+
+
 def test_an_interrupted_attempt_ends_when_that_was_stored() -> None:
     (found,) = timeline([attempt("a", 0, None, AttemptOutcome.INTERRUPTED, saved=7)], now=NOW)
     assert spans(found) == [(0, 7, Mark.CANCELLED)]

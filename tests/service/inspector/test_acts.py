@@ -51,6 +51,15 @@ async def test_cancelling_says_who_cannot_answer_any_more() -> None:
         assert "The run is cancelled now" in late.text
 
 
+async def test_a_run_that_was_cancelled_does_not_go_on_waiting() -> None:
+    async with pages() as http:
+        page = (await http.get(f"{RUN}mail-0")).text
+        picture = page[page.index('id="waterfall"') :]
+        assert "place letter: cancelled" in picture
+        again = (await http.get(f"{RUN}mail-0")).text
+        assert again[again.index('id="waterfall"') :] == picture
+
+
 async def test_a_fork_with_changes_goes_on_and_effects_are_asked_about() -> None:
     runner = office.runner(deps={"printer": True})
     async with pages(runner, filled=True) as http:

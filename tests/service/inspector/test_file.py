@@ -2,19 +2,21 @@
 
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx
 import pytest
+from tests.service.conftest import Command
 from tests.service.inspector import _office as office
 
-from stagepost.checkpoint import SqliteStore
+from stagepost.checkpoint import EncryptedStore, SqliteStore
 from stagepost.service._inspector._file_app import file_app
 from stagepost.workflows import Runner
 
@@ -148,3 +150,57 @@ def test_the_command_says_where_to_look_and_answers_this_machine(tmp_path: Path)
 async def _fill(path: Path) -> None:
     async with office.opened(SqliteStore(path)) as runner:
         await (await runner.start(office.mail)).settled()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("none.db", "none.db does not exist: give a store's file as FILE"),
+        ("", "is a folder"),
+        ("text.db", "it is no SQLite database"),
+        ("other.db", "no store was ever opened on it"),
+        ("newer.db", "upgrade stagepost"),
+    ],
+)
+def test_what_is_no_store_is_told(command: Command, tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "text.db").write_text("hello")
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE a (b)")
+    anyio.run(_fill, tmp_path / "newer.db")
+    with closing(sqlite3.connect(tmp_path / "newer.db")) as newer:
+        newer.execute("PRAGMA user_version = 9999")
+    result = command("inspect", tmp_path / name)
+    assert result.exit_code == 5
+    assert said in result.stderr
+
+
+async def test_looking_at_a_file_leaves_it_as_it_is(file: Path) -> None:
+    before = await anyio.Path(file).read_bytes()
+    async with shown(file) as http:
+        for path in (
+            "",
+            "/runs",
+            "/runs/order-1041",
+            "/runs/order-1043/history",
+            "/check",
+            "/waits/order-1041/release",
+        ):
+            assert (await http.get(f"/inspect{path}")).status_code == 200, path
+        for path in ("/waits/order-1041/release", "/runs/order-1040/do/delete", "/many/delete", "/hub/letters/x"):
+            assert (await http.post(f"/inspect{path}", data={"sure": "yes"})).status_code in (403, 404), path
+    assert await anyio.Path(file).read_bytes() == before
+
+
+async def test_of_an_encrypted_file_all_is_shown_that_is_not_encrypted(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    async with office.opened(EncryptedStore(SqliteStore(path), keys=b"k" * 32)) as runner:
+        await office.fill(runner)
+    async with shown(path) as http:
+        for run in ("order-1040", "order-1041", "order-1042", "order-1043", "article-tides", "clerk-1", "mail-0"):
+            for page in ("", "/history"):
+                answer = await http.get(f"/inspect/runs/{run}{page}")
+                assert answer.status_code == 200, (run, page)
+                assert "unicorn" not in answer.text
+        for page in ("", "?kind=signal", "/runs", "/waits/order-1041/release"):
+            assert (await http.get(f"/inspect{page}")).status_code == 200, page
+        assert (await http.get("/inspect/runs/order-1043/steps/2")).status_code == 404

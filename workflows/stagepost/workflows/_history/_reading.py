@@ -1,6 +1,6 @@
 """Reading the history of a run."""
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from stagepost.checkpoint import Happenings, JsonValue, Keep, Ref, Snapshot, read_frozen
 
@@ -8,6 +8,8 @@ from ._entries import RunHistory
 from ._known import known_of
 from ._telling import history_of
 from ._values import RecordedValue
+
+_SEALED: Final = b'"sealed'  # how a value begins that is encrypted, where nobody has its key
 
 
 class Recorded(Protocol):
@@ -34,7 +36,8 @@ async def read_history(store: Recorded, run_id: str, *, after: int | str | None 
         async with SqliteStore.reader("runs.db") as reader:
             history = await read_history(reader, run_id)
 
-    No definition of the workflow is needed.
+    No definition of the workflow is needed. Of an encrypted file that is read without its keys, it is told what is
+    known of a run that keeps no history: the details of what has happened are encrypted, too.
 
     Args:
         store: Where the run is: a store, or a reader of its file.
@@ -48,7 +51,7 @@ async def read_history(store: Recorded, run_id: str, *, after: int | str | None 
         ValueError: `limit` is less than 1, or `after` is no number.
     """
     found = await store.happenings(run_id, after=after or 0, limit=limit)
-    if found.run.keep is Keep.ALL:
+    if found.run.keep is Keep.ALL and not found.run.input.startswith(_SEALED):
         return history_of(found)
     return known_of(await store.head(run_id), found.children, int(after or 0), limit)
 

@@ -1,0 +1,194 @@
+"""Whoever wants to do harm, or has very much: other sites, lesser keys, hostile texts, runs with many waits and keys."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from tests.service.inspector import _office as office
+from tests.service.inspector._bank import opened
+from tests.service.inspector._pages import pages
+from tests.service.inspector.test_pages import HOSTILE, _weight
+
+from stagepost.agents import Agent, FunctionModel, ModelResponse, Tasks, call, tool
+from stagepost.checkpoint import MemoryStore, RunStatus
+from stagepost.service import Key
+from stagepost.service._inspector import _answering
+from stagepost.service._inspector._acts import ACTS
+from stagepost.workflows import Chain, Parallel, Runner, State, StepContext, Wait, step
+
+SECRET = "x" * 40
+DOORS = (
+    *(f"/runs/mail-1/do/{act}" for act in ACTS),
+    *(f"/many/{act.name}" for act in ACTS.values() if act.of_many),
+    "/waits/order-1041/release",
+    "/waits/clerk-1/tool",
+    "/hub/letters/none",
+)
+OTHERS: Sequence[Mapping[str, str]] = (
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://localhost.evil.example"},
+    {"origin": "http://localhost:9"},
+    {"sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "same-site"},
+)
+
+
+async def statuses(runner: Runner) -> Mapping[str, RunStatus]:
+    return {each.run_id: each.status for each in (await runner.runs.list(limit=50)).items}
+
+
+async def test_no_door_opens_for_a_page_of_another_site() -> None:
+    runner = office.runner(deps={"printer": True})
+    async with pages(runner, filled=True) as http:
+        before = await statuses(runner)
+        for door in DOORS:
+            for headers in OTHERS:
+                form = {"sure": "yes", "text": "x", "value": "true", "choice": "answer"}
+                refused = await http.post(f"/inspect{door}", data=form, headers=headers)
+                assert refused.status_code == 403, (door, headers)
+            await http.get(f"/inspect{door}", params={"sure": "yes"}, headers={"sec-fetch-site": "cross-site"})
+        assert await statuses(runner) == before
+
+
+async def test_a_login_without_an_origin_opens_no_door() -> None:
+    runner = office.runner()
+    async with pages(runner, filled=True, keys=[Key.of(SECRET, name="ann", scopes=["read", "run", "admin"])]) as http:
+        await http.post("/login", data={"key": SECRET}, headers={"origin": "http://localhost"})
+        assert (await http.get("/inspect/runs/mail-1/do/cancel")).status_code == 200
+        for door in DOORS:
+            assert (await http.post(f"/inspect{door}", data={"sure": "yes"})).status_code == 403, door
+        assert (await runner.runs.info("mail-1")).status is RunStatus.WAITING
+
+
+@pytest.mark.parametrize(
+    ("scope", "allowed"),
+    [
+        ("read", set[str]()),
+        ("run", {"resume", "tell", "signal", "cancel"}),
+        ("decide", set[str]()),
+        ("admin", set(ACTS)),
+    ],
+)
+async def test_each_act_needs_its_scope_on_its_page_and_when_it_is_done(scope: str, allowed: set[str]) -> None:
+    runner = office.runner()
+    key = Key.of(SECRET, name="ann", scopes=sorted({"read", scope}))
+    async with pages(runner, filled=True, keys=[key]) as http:
+        http.headers["X-API-Key"] = SECRET
+        before = await statuses(runner)
+        for act in ACTS.values():
+            doors = [f"/runs/mail-1/do/{act.name}", *([f"/many/{act.name}"] if act.of_many else [])]
+            for door in doors:
+                page = await http.get(f"/inspect{door}")
+                assert page.status_code == (200 if act.name in allowed else 403), door
+                if act.name not in allowed:
+                    done = await http.post(f"/inspect{door}", data={"sure": "yes", "text": "x"})
+                    assert done.status_code == 403, door
+        offered = set(re.findall(r"/runs/mail-1/do/(\w+)", (await http.get("/inspect/runs/mail-1")).text))
+        assert offered <= allowed
+        assert ("<form" in (await http.get("/inspect/waits/order-1041/release")).text) is (scope in ("decide", "admin"))
+        assert await statuses(runner) == before
+
+
+async def test_whatever_a_model_or_a_tool_has_written_is_text() -> None:
+    @tool(needs_approval=True)
+    async def erase(name: str) -> str:
+        """Erase it."""
+        return f"{HOSTILE}{name}"
+
+    def think(request: Any) -> ModelResponse:
+        if request.messages[-1].role == "tool":
+            return ModelResponse(text=HOSTILE)
+        return ModelResponse(text=HOSTILE, thinking=HOSTILE, calls=[call("erase", name=HOSTILE)])
+
+    runner = Runner(
+        MemoryStore(), workflows=[Agent("writer", HOSTILE[:25], model=FunctionModel(think), tools=[erase])], keep="all"
+    )
+    async with pages(runner, filled=False) as http:
+        await (await Tasks(runner).start("writer", HOSTILE, task_id="w-1")).settled()
+        door = f"/waits/{quote((await runner.waits('w-1'))[0].id)}"
+        for path in ("", door, "/runs/w-1/conversation", "/runs/w-1"):
+            page = (await http.get(f"/inspect{path}")).text
+            assert "<script>alert" not in page, path
+            assert not re.search("[\x00\x1b\u202e]", page), path
+        form = {"choice": "deny", "reason": HOSTILE}
+        assert (await http.post(f"/inspect{door}", data=form)).status_code == 303
+        await (await runner.get("w-1")).settled()
+        for path in ("/runs/w-1/conversation", "/runs/w-1", "/runs/w-1/history"):
+            page = (await http.get(f"/inspect{path}")).text
+            assert "&lt;script&gt;" in page, path
+            assert "<script>alert" not in page, path
+            assert not re.search("[\x00\x1b\u202e]", page), path
+        assert (await http.get(f"/inspect{door}")).status_code == 404
+
+
+async def test_names_in_addresses_are_names() -> None:
+    async with opened() as (runner, _, _), pages(runner) as http:
+        for path in (
+            "/runs/..%2fhub",
+            "/runs/%2e%2e",
+            "/runs/a%2fb",
+            "/runs/%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+            "/runs/none/steps/99999999999999999999999",
+            "/waits/%2e%2e%2fruns",
+            "/waits/none",
+            "/hub/agents/..%2f..",
+            "/hub/agents/%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+            "/hub/letters/%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+            "/many/%2e%2e",
+        ):
+            answer = await http.get(f"/inspect{path}", headers={"accept": "text/html"})
+            assert answer.status_code in (400, 404, 422), (path, answer.status_code)
+            assert "<script>alert" not in answer.text, path
+
+
+async def test_pages_stay_small_and_each_wait_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_answering, "_PAGE", 7)
+    word = Chain("word", [Wait("word", expect=str)])
+
+    @step
+    async def make(_: State, context: StepContext) -> Mapping[str, object]:
+        for number in range(60):
+            await context.once(f"effect-{number}", nothing)
+        return {f"key{number:03}": "<b>" + "v" * 3_000 for number in range(200)}
+
+    wide = Chain("wide", [make, step("next", make_more), Wait("word", expect=str)])
+    runner = Runner(MemoryStore(), workflows=[Chain("many", [Parallel("each", word, over="items")]), wide], keep="all")
+    async with pages(runner, filled=False) as http:
+        await (await runner.start(runner.workflow("many"), {"items": list(range(60))}, run_id="many-1")).settled()
+        await (await runner.start(runner.workflow("wide"), {}, run_id="wide-1")).settled()
+        for path in ("/runs/many-1", "/runs/wide-1", "/runs/wide-1/steps/3", "?run=many-1"):
+            page = await http.get(f"/inspect{path}")
+            assert len(page.content) + await _weight(http, page.text) < 60_000, path
+        assert "These are 20 of 60 waits." in (await http.get("/inspect/runs/many-1")).text
+        assert "161 more keys." in (await http.get("/inspect/runs/wide-1")).text
+        assert "20 more effects." in (await http.get("/inspect/runs/wide-1")).text
+        given = (await http.get("/inspect/runs/wide-1/steps/3")).text
+        assert "160 more keys." in given
+        then = await http.get("/inspect/runs/wide-1/whole?of=state&at=2")
+        assert set(then.json()) == {f"key{number:03}" for number in range(200)}
+        assert len((await http.get("/inspect/runs/wide-1/whole?of=state")).json()) == 201
+        assert (await http.get("/inspect/runs/wide-1/whole?of=state&at=99")).status_code == 404
+        waits = await runner.waits("many-1")
+        for wait in (waits[0], waits[31], waits[59]):
+            door = f"/inspect/waits/{quote(wait.id)}"
+            assert (await http.get(door)).status_code == 200, wait.id
+            assert (await http.post(door, data={"value": "yes"})).status_code == 303
+
+
+async def test_the_inbox_of_a_run_has_its_waits_alone() -> None:
+    async with pages() as http:
+        page = (await http.get("/inspect?run=clerk-1")).text
+        assert set(re.findall(r'id="wait-([^/"]+)/', page)) == {"clerk-1"}
+        assert 'href="/inspect?run=clerk-1&amp;kind=timer"' in page
+        assert (await http.get("/inspect?run=none")).status_code == 404
+
+
+async def nothing() -> None:
+    """An effect that leaves nothing."""
+
+
+async def make_more(_: State) -> Mapping[str, object]:
+    return {"more": 1}

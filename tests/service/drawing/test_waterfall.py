@@ -180,6 +180,14 @@ def test_days_in_which_nothing_works_take_little_room() -> None:
     assert {"0 s", "+2 s"} <= {text for _, text in scale.ticks()}
 
 
+def test_after_a_pause_times_count_from_the_beginning_where_they_can_be_told_apart() -> None:
+    scale = scale_of([Span(0, 60, Mark.DONE), Span(3_600, 3_720, Mark.DONE)], 0, 3_720)
+    assert [stretch.is_cut for stretch in scale.stretches] == [False, True, False]
+    late = [text for place, text in scale.ticks() if place > scale.stretches[2].at]
+    assert late
+    assert all(text.startswith("1 h") for text in late)
+
+
 def test_short_pauses_are_not_cut_however_short_the_work_is() -> None:
     scale = scale_of([Span(0, 0.001, Mark.DONE), Span(0.9, 0.901, Mark.DONE)], 0, 60)
     assert [stretch.is_cut for stretch in scale.stretches] == [False, True]

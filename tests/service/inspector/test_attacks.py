@@ -1,4 +1,4 @@
-"""Whoever wants to do harm, or has very much: other sites, lesser keys, hostile texts, runs with many waits and keys."""
+"""Who wants to do harm, or has very much: other sites, lesser keys, hostile texts, runs with many waits and keys."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -184,6 +184,24 @@ async def test_the_inbox_of_a_run_has_its_waits_alone() -> None:
         assert set(re.findall(r'id="wait-([^/"]+)/', page)) == {"clerk-1"}
         assert 'href="/inspect?run=clerk-1&amp;kind=timer"' in page
         assert (await http.get("/inspect?run=none")).status_code == 404
+
+
+async def test_a_preview_says_how_many_runs_end_and_are_deleted_with_it() -> None:
+    word = Chain("word", [Wait("word", expect=str)])
+
+    async def begin(number: int, context: StepContext) -> None:
+        await context.child(word, str(number), {})
+
+    runner = Runner(MemoryStore(), workflows=[Chain("many", [Parallel("each", begin, over="items")]), word])
+    async with pages(runner, filled=False) as http:
+        await (await runner.start(runner.workflow("many"), {"items": list(range(12))}, run_id="many-1")).settled()
+        assert "Runs below it end, too, 12 of them: " in (await http.get("/inspect/runs/many-1/do/cancel")).text
+        waits = (await http.get("/inspect/runs/many-1/do/cancel")).text
+        assert "and 2 more any more." in waits
+        await http.post("/inspect/runs/many-1/do/cancel", data={})
+        assert (
+            "Runs below it are forgotten, too, 12 of them: " in (await http.get("/inspect/runs/many-1/do/delete")).text
+        )
 
 
 async def nothing() -> None:

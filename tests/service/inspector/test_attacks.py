@@ -124,6 +124,35 @@ async def test_whatever_a_model_or_a_tool_has_written_is_text() -> None:
         assert (await http.get(f"/inspect{door}")).status_code == 404
 
 
+@pytest.mark.parametrize("length", [2_000, 1_000_000])
+async def test_calls_with_long_arguments_keep_the_inbox_small_and_are_allowed_as_they_are(length: int) -> None:
+    given: list[str] = []
+
+    @tool(needs_approval=True)
+    async def send(text: str) -> str:
+        """Send it."""
+        given.append(text)
+        return "sent"
+
+    def think(request: Any) -> Any:
+        return "done" if request.messages[-1].role == "tool" else call("send", text=HOSTILE + "x" * length)
+
+    runner = Runner(MemoryStore(), workflows=[Agent("sender", "Send it.", model=FunctionModel(think), tools=[send])])
+    async with pages(runner, filled=False) as http:
+        for number in range(15):
+            await (await Tasks(runner).start("sender", "go", task_id=f"s-{number:02}")).settled()
+        inbox = await http.get("/inspect")
+        assert inbox.text.count("<article") == 15
+        assert len(inbox.content) + await _weight(http, inbox.text) < 80_000
+        door = f"/inspect/waits/{quote((await runner.waits('s-00'))[0].id)}"
+        page = (await http.get(door)).text
+        assert ("too long to be changed here" in page) is (length > 4_000)
+        assert ('name="arguments"' in page) is (length < 4_000)
+        assert (await http.post(door, data={"choice": "allow"})).status_code == 303
+        await (await runner.get("s-00")).settled()
+        assert given == [HOSTILE + "x" * length]
+
+
 async def test_names_in_addresses_are_names() -> None:
     async with opened() as (runner, _, _), pages(runner) as http:
         for path in (

@@ -65,12 +65,13 @@ async def asked(ask: Ask, found: WaitRow) -> Question:
 
 def item(question: Question, form: Form, problems: Mapping[str, str]) -> Mapping[str, Any]:
     """A question as templates show it, with the fields of its form."""
-    arguments = form.get("arguments") or as_json(question.arguments)
+    own = as_json(question.arguments)
     return {
         "question": question,
         "wait": question.wait,
         "fields": fields_of(question, form.fields),
-        "arguments": arguments,
+        "own": own,
+        "arguments": form.get("arguments") or own,
         "reason": form.get("reason"),
         "result": form.get("result"),
         "problems": problems,

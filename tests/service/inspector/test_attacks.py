@@ -143,7 +143,7 @@ async def test_calls_with_long_arguments_keep_the_inbox_small_and_are_allowed_as
             await (await Tasks(runner).start("sender", "go", task_id=f"s-{number:02}")).settled()
         inbox = await http.get("/inspect")
         assert inbox.text.count("<article") == 15
-        assert len(inbox.content) + await _weight(http, inbox.text) < 80_000
+        assert len(inbox.content) + await _weight(http, inbox.text) < 60_000
         door = f"/inspect/waits/{quote((await runner.waits('s-00'))[0].id)}"
         page = (await http.get(door)).text
         assert ("too long to be changed here" in page) is (length > 4_000)
@@ -151,6 +151,26 @@ async def test_calls_with_long_arguments_keep_the_inbox_small_and_are_allowed_as
         assert (await http.post(door, data={"choice": "allow"})).status_code == 303
         await (await runner.get("s-00")).settled()
         assert given == [HOSTILE + "x" * length]
+
+
+async def test_a_conversation_of_long_messages_is_a_small_page() -> None:
+    def think(request: Any) -> Any:
+        said = len([each for each in request.messages if each.role == "assistant"])
+        text = f"{said} " + "word " * 1_200
+        return text if said == 12 else ModelResponse(text=text, thinking=text, calls=[call("note", text=text)])
+
+    @tool
+    async def note(text: str) -> str:
+        """Note it."""
+        return text
+
+    runner = Runner(MemoryStore(), workflows=[Agent("writer", "Write.", model=FunctionModel(think), tools=[note])])
+    async with pages(runner, filled=False) as http:
+        await (await Tasks(runner).start("writer", "go", task_id="w-1")).settled()
+        page = await http.get("/inspect/runs/w-1/conversation")
+        assert "Show all 6,0" in page.text
+        assert page.text.count('class="call"') == 12
+        assert len(page.content) + await _weight(http, page.text) < 60_000
 
 
 async def test_names_in_addresses_are_names() -> None:

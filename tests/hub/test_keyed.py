@@ -13,6 +13,7 @@ from tests.hub._agents import until
 from stagepost.hub import (
     AgentNotStarted,
     AgentStopped,
+    Bridge,
     Context,
     DeadReason,
     HandlerFailed,
@@ -448,6 +449,51 @@ async def test_an_instance_asks_another_one_but_not_itself() -> None:
             with pytest.raises(HandlerFailed) as caught:
                 await hub.request("peer", Deposit("c", 1))
             assert isinstance(caught.value.cause, RequestCycle)
+
+
+@pytest.mark.parametrize("way", ["request", "forward", "bridge"])
+async def test_an_instance_that_works_for_others_is_in_no_circle_of_requests(way: str) -> None:
+    begun, gate = Flag(), Flag()
+
+    class Peer:
+        @handles
+        async def ask(self, deposit: Deposit, context: Context) -> str:
+            if deposit.amount:
+                return str(await context.request("broker", deposit))
+            begun.set()
+            await gate.wait()
+            return f"end {deposit.account}"
+
+    async def broker(deposit: Deposit, context: Context) -> object:
+        onward = Deposit("c" if deposit.account == "c" else "b", deposit.amount - 1)
+        if way == "forward":
+            await context.forward("peer", onward)
+            return None
+        return await context.request("peer", onward)
+
+    async def open_gate(hub: Hub) -> None:
+        def is_asked() -> bool:
+            metrics = hub.metrics().agents["peer"]
+            return (metrics.running, metrics.depth) == (2, 1)
+
+        await until(is_asked)
+        gate.set()
+
+    with fail_after(10):
+        async with Hub("here") as hub, Hub("there") as there, create_task_group() as tasks:
+            hub.register("peer", Peer, per=account)
+            (there if way == "bridge" else hub).register("broker", broker)
+            if way == "bridge":
+                Bridge(hub, there, map=["broker@there", "peer@here"])
+            tasks.start_soon(hub.request, "peer", Deposit("b", 0))
+            await begun.wait()
+            with pytest.raises(HandlerFailed) as caught:
+                await hub.request("peer", Deposit("c", 1))
+            assert "requests form a cycle" in str(caught.value)
+            if way != "bridge":  # over there, instances are not told apart
+                tasks.start_soon(open_gate, hub)
+                assert await hub.request("peer", Deposit("a", 1)) == "end b"
+            gate.set()
 
 
 async def test_an_instance_waits_for_room_at_another_one_but_not_at_itself() -> None:

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Final, Protocol, TypeAlias
 
 from ._bell import Bell
-from ._envelope import Envelope, EnvelopeState
+from ._envelope import Envelope, EnvelopeState, Recipient, Trail
 from ._running import running
 
 
@@ -106,6 +106,20 @@ class Callers:
         """The caller, and those who wait for it to end."""
         return NOBODY if caller is None else self._held_up_by([caller])
 
+    def waits_on(self, recipient: Recipient, trail: Trail) -> bool:
+        """Whether a handler of this recipient waits for a message with this trail, directly or through others.
+
+        Those who wait on another hub are known by name only: of an agent with keys, it may be another instance.
+        """
+        while trail.within is not None:
+            envelope = self._handled(*trail.within)
+            if envelope is None or envelope.recipient is recipient:
+                return envelope is not None
+            if envelope.waiter is None:
+                return False
+            trail = (envelope.first or envelope).trail
+        return recipient.id in trail.chain
+
     def look(self) -> None:
         """Let all of them check again whom they wait for: one more waits, or one fewer."""
         for bell in self._bells:
@@ -132,8 +146,12 @@ class Callers:
             within = (envelope.first or envelope).trail.within
             if envelope.waiter is None or within is None:
                 continue
-            agent, number = within
-            workload = self._find(agent)
-            for other in workload.handling() if workload is not None else ():
-                if other.number == number:
-                    yield other
+            other = self._handled(*within)
+            if other is not None:
+                yield other
+
+    def _handled(self, agent: str, number: int) -> Envelope | None:
+        """The message of an agent with this number, if it is being handled."""
+        workload = self._find(agent)
+        handled = () if workload is None else workload.handling()
+        return next((envelope for envelope in handled if envelope.number == number), None)

@@ -15,6 +15,7 @@ from ._engine import Engine
 from ._envelope import NO_TRAIL, STANDARD, Envelope, EnvelopeState, Terms, Trail
 from ._expect import Expected, matches
 from ._headers import NO_HEADERS, read_headers
+from ._instance import Instance
 from ._limits import TIMEOUT, Duration, seconds
 from ._lookout import Lookout
 from ._message import MessageType, Priority
@@ -172,7 +173,7 @@ class Router:
                 raise StreamedReply(recipient, envelope.handler.name)
             if origin is not OUTSIDE:
                 envelope.deadline = due = min(due, origin.deadline)
-                if due > sent and recipient in origin.trail.chain and endpoint.workers.all_busy:
+                if due > sent and recipient in origin.trail.chain and self._is_waiting(endpoint, origin.trail):
                     raise RequestCycle(recipient, origin.trail.chain)
             if due <= sent:
                 raise RequestTimeout(recipient, max(0.0, due - sent), "start")
@@ -204,7 +205,11 @@ class Router:
             if type_ is _REQUEST:
                 if successor.handler.streams and not isinstance(envelope.waiter, Window | None):
                     raise StreamedReply(recipient, successor.handler.name)
-                if recipient in trail.chain and envelope.waiter is not None and endpoint.workers.all_busy:
+                if (
+                    recipient in trail.chain
+                    and envelope.waiter is not None
+                    and self._is_waiting(endpoint, (envelope.first or envelope).trail)
+                ):
                     raise RequestCycle(recipient, trail.chain)
                 endpoint.take_over(envelope, successor)
                 return None
@@ -268,6 +273,15 @@ class Router:
         if envelope.was_refused_by(error):
             origin, topic = Origin(envelope.sender, envelope.trail), envelope.terms.topic
             self.note_refusal(error, envelope.recipient.id, envelope.payload, envelope.type, origin, topic=topic)
+
+    def _is_waiting(self, endpoint: Endpoint, trail: Trail) -> bool:
+        """Whether an agent that waits for a request has no free worker for it.
+
+        Of an agent with keys, another instance may be the one that waits.
+        """
+        if not endpoint.workers.all_busy:
+            return False
+        return not isinstance(endpoint, Instance) or self._engine.callers.waits_on(endpoint, trail)
 
     def _address(
         self, recipient: str, payload: object, type_: MessageType, origin: Origin, terms: Terms

@@ -295,6 +295,38 @@ async def test_a_stream_has_one_reader_at_a_time() -> None:
         tasks.cancel_scope.cancel()
 
 
+async def test_a_layer_that_takes_its_time_sends_once_and_not_for_a_reader_that_has_left() -> None:
+    begun, gate = Flag(), Flag()
+
+    class Slow:
+        async def __call__(self, _: Context, proceed: Any) -> object:
+            return await proceed()
+
+        async def sending(self, outgoing: Any, send_on: Any) -> object:
+            begun.set()
+            await gate.wait()
+            reply = await send_on(outgoing.headers)
+            return "cached" if outgoing.data == 0 else reply
+
+    with fail_after(10):
+        async with Hub(middleware=[Slow()], grace=0) as hub:
+            hub.register("count", count)
+            parts = list[Any]()
+            left, cached = hub.stream("count", 100), hub.stream("count", 0)
+            async with create_task_group() as tasks:
+                for stream in (left, cached, read_parts := hub.stream("count", 3)):
+                    tasks.start_soon(collect, stream, parts)
+                await begun.wait()
+                await wait_all_tasks_blocked()
+                with pytest.raises(BusyResourceError):
+                    await anext(read_parts)
+                await left.aclose()
+                await cached.aclose()
+                gate.set()
+            assert parts == [0, 1, 2]
+            assert (hub.metrics().accepted, hub.metrics().in_flight) == (1, 0)
+
+
 async def test_the_deadline_of_the_whole_reply_ends_it_after_the_parts_before() -> None:
     clock, source = VirtualClock(), Source()
     async with Hub(clock=clock) as hub:

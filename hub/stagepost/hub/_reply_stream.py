@@ -56,7 +56,18 @@ class ReplyStream(Generic[PartT_co]):
     a time.
     """
 
-    __slots__ = ("_engine", "_envelope", "_is_late", "_is_over", "_order", "_origin", "_router", "_sender", "_window")
+    __slots__ = (
+        "_engine",
+        "_envelope",
+        "_is_late",
+        "_is_opening",
+        "_is_over",
+        "_order",
+        "_origin",
+        "_router",
+        "_sender",
+        "_window",
+    )
 
     def __init__(
         self, engine: Engine, router: Router, order: Order, sender: str | None, origin: Callable[[], Origin]
@@ -68,7 +79,7 @@ class ReplyStream(Generic[PartT_co]):
         self._sender = sender
         self._origin = origin  # what it comes from is known when the request is sent
         self._window = Window(order.window, engine.new_waiter)
-        self._is_late = self._is_over = False
+        self._is_late = self._is_opening = self._is_over = False
 
     def __aiter__(self) -> Self:
         """Iterate over the parts."""
@@ -142,12 +153,17 @@ class ReplyStream(Generic[PartT_co]):
         engine = self._engine
         engine.check_here("stream")
         await engine.time_slice.take()
+        if self._is_opening:
+            raise BusyResourceError("reading from")
         if self._envelope is None and not self._is_over:
+            self._is_opening = True
             try:
                 await self._open()
             except BaseException:
                 self.give_up()
                 raise
+            finally:
+                self._is_opening = False
         window = self._window
         while not window.parts:
             if self._is_over:
@@ -171,12 +187,13 @@ class ReplyStream(Generic[PartT_co]):
             recipient=order.recipient,
             sender=self._sender,
         )
-        if result is not self:  # a layer has a reply of its own
+        if result is not self and not self._is_over:  # a layer has a reply of its own
             self.give_up()
             self._window.parts.append(result)
 
     async def _send_on(self, *, headers: Stamped) -> "ReplyStream[PartT_co]":
-        self._send(headers)
+        if not self._is_over:  # the reader has left while the layers were at work
+            self._send(headers)
         return self
 
     def _send(self, headers: Mapping[str, str] | None) -> None:

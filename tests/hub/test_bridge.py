@@ -7,7 +7,7 @@ import pytest
 from anyio import CancelScope, create_task_group, fail_after, sleep_forever
 from anyio import Event as Flag
 from anyio.lowlevel import checkpoint
-from tests.hub._agents import Gate, Ping, Pong, Recorder, Relay, echo, fail, until
+from tests.hub._agents import Gate, Ping, Pong, Recorder, Relay, echo, error_of, fail, until
 
 from stagepost.hub import (
     AgentNotFound,
@@ -16,6 +16,7 @@ from stagepost.hub import (
     Context,
     DeadReason,
     Delivery,
+    DeliveryError,
     DuplicateAgent,
     HandlerFailed,
     Hub,
@@ -705,3 +706,71 @@ async def test_a_hub_that_stopped_keeps_what_is_left_of_its_bridges() -> None:
             await a.drain()
             await b.drain()
             await bridge.close()
+
+
+async def test_a_publication_that_came_over_a_bridge_is_resent_over_the_next_one() -> None:
+    with fail_after(20):
+        async with Hub("a") as a, Hub("b") as b:
+            c = Hub("c")
+            ear = Ear(c)
+            Bridge(a, b, topics=">")
+            Bridge(b, c, topics=">", id="onward")
+            await a.publish("news", Ping(7))
+            await quiet(a, b)
+            (letter,) = b.dead_letters
+            assert (letter.message.recipient, letter.reason) == ("onward", DeadReason.HUB_STOPPED)
+            async with c:
+                await b.resend(letter)
+                await quiet(b, c)
+    assert ear.numbers == [7]
+
+
+async def test_agents_of_a_bridge_that_others_remove_while_it_ends_end_once() -> None:
+    async with hubs("a", "b") as (a, b):
+        b.register("cashier", echo)
+        Bridge(a, b, topics=">", map=["cashier@b"])
+        assert await a.request("cashier", Ping(1)) == Pong(1)
+        b.relays().end()
+        await a.unregister("cashier")
+        a.register("cashier", echo)
+        await until(lambda: a.agents == ("cashier",))
+        await quiet(a, b)
+        assert await a.request("cashier", Ping(2)) == Pong(2)
+
+
+async def test_closing_a_bridge_ends_it_even_if_that_is_cancelled() -> None:
+    gate, errors = Gate(), list[DeliveryError]()
+    async with hubs("a", "b") as (a, b), create_task_group() as tasks:
+        b.register(gate)
+        b.register("cashier", echo)
+        bridge = Bridge(a, b, topics=">", map=["gate@b", "cashier@b"])
+        tasks.start_soon(error_of, DeliveryError, lambda: a.request("gate", Ping(1), timeout=None), errors)
+        await gate.entered.wait()
+        with CancelScope() as scope:
+            async with create_task_group() as closing:
+                closing.start_soon(bridge.close)
+                await until(lambda: "bridge-requests" not in a.agents)
+                scope.cancel()
+        await until(lambda: a.agents == () and b.agents == ("gate", "cashier") and bool(errors))
+        assert [type(error) for error in errors] == [AgentStopped]
+
+
+async def test_closing_a_bridge_carries_the_requests_that_wait_in_it() -> None:
+    gate = Gate()
+    async with hubs("a", "b") as (a, b), create_task_group() as tasks:
+        b.register(gate, mailbox=1)
+        bridge = Bridge(a, b, map=["gate@b"])
+        for number in range(3):  # one is handled, one waits, and one waits in the bridge for room
+            await a.send("gate", Ping(number))
+        replies = list[object]()
+
+        async def ask() -> None:
+            replies.append(await a.request("gate", Ping(3), timeout=None))
+
+        tasks.start_soon(ask)
+        await until(lambda: a.metrics().agents["gate"].depth == 1)
+        tasks.start_soon(bridge.close)
+        await until(lambda: "gate" not in a.agents)
+        gate.opened.set()
+        await until(lambda: bool(replies))
+        assert replies == [Pong(3)]

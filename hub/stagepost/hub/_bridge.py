@@ -136,9 +136,15 @@ class Bridge:
 
     async def close(self) -> None:
         """End the bridge: carry what it has heard, and remove its agents from both hubs."""
-        for hub, agent in self._leave():
-            if agent in hub.agents:
-                await hub.unregister(agent)
+        made = self._leave()
+        try:
+            while made:
+                hub, agent = made.pop()  # a proxy before the agent that waits for its requests
+                if agent in hub.agents:
+                    await hub.unregister(agent)
+        finally:
+            for hub, agent in made:  # the caller was cancelled
+                hub.retire(agent)
 
     def note(self, report: Carried) -> None:
         """Keep the report of a publication; not for callers of a bridge."""
@@ -218,6 +224,7 @@ class _Ear:
                 cause=_carriage(context),
             )
         except (HubNotStarted, HubStopped):
+            target.relays().forget(mark)
             self._note(message.topic, message.id, hub, Delivery(stopped=(target.name,)))
             raise NotCarried(DeadReason.HUB_STOPPED) from None
         self._note(message.topic, message.id, hub, delivery)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, Literal, Protocol, get_args
@@ -22,7 +23,7 @@ from ._stopping import dismiss
 from ._supervision import Restart, Supervision, check_supervision
 from ._time_slice import TimeSlice
 from ._topics import check_pattern
-from .errors import InvalidArgument, InvalidHandler
+from .errors import AgentNotFound, AgentStopped, InvalidArgument, InvalidHandler
 
 _OPTIONS_KEPT: Final = 256
 
@@ -213,8 +214,15 @@ class Membership:
             self._directory.take_out(agent)
             self._directory.remove(agent)
         elif self._directory.phase is Phase.RUNNING:
-            leave = partial(dismiss, self._directory, engine, agent, drain=True, grace=math.inf)
+            leave = partial(self._leave, engine, registration)
             engine.spawn(partial(engine.undisturbed, leave), f"stagepost end of {agent}")
+
+    async def _leave(self, engine: Engine, registration: Registration) -> None:
+        """Remove an agent, unless somebody else has been faster."""
+        agent = registration.id
+        if self._directory.agents.get(agent) is registration:
+            with suppress(AgentNotFound, AgentStopped):
+                await dismiss(self._directory, engine, agent, drain=True, grace=math.inf)
 
     def _check_here(self, call: str) -> None:
         if self._engine is not None:

@@ -62,6 +62,10 @@ class Relays:
             self._brought.popitem(last=False)
         return True
 
+    def forget(self, mark: str) -> None:
+        """A publication could not be brought after all: it may come again, such as when its dead letter is resent."""
+        self._brought.pop(mark, None)
+
     def end(self) -> None:
         """The hub drains or stops: its bridges end."""
         while self.endings:

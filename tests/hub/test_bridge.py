@@ -338,8 +338,9 @@ async def test_only_those_who_send_to_a_slow_agent_of_the_other_hub_wait() -> No
     [
         (lambda _: None, DeadReason.RECIPIENT_GONE),
         (lambda hub: hub.register("desk", _text), DeadReason.UNHANDLED),
+        (lambda hub: hub.register("desk", echo, per=lambda ping: ping.account), DeadReason.UNHANDLED),
     ],
-    ids=["nobody", "no handler"],
+    ids=["nobody", "no handler", "no key"],
 )
 async def test_a_send_that_the_other_hub_refuses_is_a_dead_letter(
     prepare: Callable[[Hub], None], reason: DeadReason

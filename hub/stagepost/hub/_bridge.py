@@ -24,6 +24,7 @@ from .errors import (
     HubNotStarted,
     HubStopped,
     InvalidArgument,
+    KeyFailed,
     MailboxFull,
     NoHandler,
 )
@@ -38,6 +39,7 @@ _REPORTS_KEPT: Final = 100
 _REASONS: Final[Mapping[type[DeliveryError], DeadReason]] = {
     MailboxFull: DeadReason.MAILBOX_FULL,
     NoHandler: DeadReason.UNHANDLED,
+    KeyFailed: DeadReason.UNHANDLED,
     AgentNotFound: DeadReason.RECIPIENT_GONE,
     AgentStopped: DeadReason.RECIPIENT_GONE,
 }

@@ -14,6 +14,7 @@ from anyio import (
     wait_all_tasks_blocked,
 )
 from anyio import Event as Flag
+from tests.hub._agents import until
 from tests.hub._streams import Source, break_off, count, double, relay, spell
 
 from stagepost.hub import (
@@ -368,6 +369,29 @@ async def test_the_deadline_of_a_part_counts_while_it_is_waited_for() -> None:
             await source.closed.wait()
             await idle(hub)
     assert [(error.stage, error.timeout) for error in failures] == [("part", 5)]
+
+
+async def test_the_deadline_of_a_part_tells_that_the_request_has_not_begun() -> None:
+    clock, source = VirtualClock(), Source()
+    failures: list[RequestTimeout] = []
+    with fail_after(10):
+        async with Hub(clock=clock, grace=0) as hub, create_task_group() as tasks:
+            hub.register(source)
+
+            async def listen() -> None:
+                try:
+                    await anext(hub.stream("source", 0, timeout=None, part_timeout=5))
+                except RequestTimeout as error:
+                    failures.append(error)
+
+            await hub.send("source", 0)
+            await until(lambda: hub.metrics().agents["source"].running == 1)
+            tasks.start_soon(listen)
+            await until(lambda: hub.metrics().agents["source"].depth == 1)
+            await clock.advance(6)
+            await until(lambda: bool(failures))
+    assert "still waiting in its mailbox" in str(failures[0])
+    assert (failures[0].stage, failures[0].timeout) == ("turn", 5)
 
 
 async def test_a_stream_inherits_the_deadline_of_the_request() -> None:

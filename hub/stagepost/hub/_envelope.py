@@ -228,7 +228,12 @@ class Envelope:
 
     def timed_out(self) -> RequestTimeout:
         """The error for a requester whose time is up."""
-        return RequestTimeout(self.recipient.id, self.deadline - self.sent, _STAGES[self.state])
+        return RequestTimeout(self.recipient.id, self.deadline - self.sent, self.stage)
+
+    @property
+    def stage(self) -> Literal["room", "turn", "handler"]:
+        """What it waits for."""
+        return _STAGES[self.state]
 
     def raise_refusal(self) -> None:
         """Raise the error that was meant for the sender, if there is one."""

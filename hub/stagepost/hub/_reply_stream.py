@@ -233,8 +233,10 @@ class ReplyStream(Generic[PartT_co]):
             if bucket is not None:
                 bucket.pop(alarm, None)
         if self._is_late and not (window.parts or window.is_over):
+            assert self._envelope is not None  # noqa: S101 - it is there until the stream is over
+            stage = (self._envelope.last or self._envelope).stage
             self.give_up()
-            raise RequestTimeout(order.recipient, order.part_timeout, "part")
+            raise RequestTimeout(order.recipient, order.part_timeout, "part" if stage == "handler" else stage)
 
     def _note_late(self) -> None:
         self._is_late = True

@@ -418,3 +418,31 @@ async def test_a_handler_that_drains_does_not_wait_for_whoever_waits_for_its_urg
             gate.opened.set()
             await stopper.stopped.wait()
     assert len(stopper.results) == 1
+
+
+async def test_who_drains_waits_for_nobody_whose_handler_has_ended_before_the_reply() -> None:
+    gate = Gate()
+
+    async with create_task_group() as tasks:
+
+        async def start(_: Ping, context: Context) -> None:
+            tasks.start_soon(ask, context)
+            await gate.entered.wait()
+
+        async def ask(context: Context) -> None:
+            replies.append(await context.request("closer", "now", timeout=None))
+
+        async def close(_: str, context: Context) -> bool:
+            await gate.pass_through(Ping(1))
+            return (await context.hub.drain(timeout=5)).clean
+
+        replies = list[object]()
+        with fail_after(10):
+            async with Hub() as hub:
+                hub.register("starter", start)
+                hub.register("closer", close)
+                await hub.send("starter", Ping())
+                await until(lambda: hub.metrics().handled == 1)
+                gate.opened.set()
+                await until(lambda: bool(replies))
+    assert replies == [True]

@@ -214,3 +214,25 @@ async def test_a_request_that_is_forwarded_when_nobody_waits_any_more_leaves_no_
             assert hub._engine is not None
             assert not any(hub._engine.deadlines._buckets.values())
     assert (hub.metrics().handled, hub.metrics().late_replies) == (2, 1)
+
+
+async def test_a_request_that_has_its_reply_goes_on_as_a_one_way_message_without_a_deadline() -> None:
+    kept, heard = list[Context](), list[Message[Ping]]()
+
+    async def front(_: Ping, context: Context) -> str:
+        kept.append(context)
+        return "reply"
+
+    async def back(message: Message[Ping]) -> None:
+        heard.append(message)
+
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register("front", front)
+            hub.register("back", back)
+            assert await hub.request("front", Ping(1), timeout=60, sender="me") == "reply"
+            await kept[0].forward("back", Ping(2))
+            await idle(hub)
+            assert hub._engine is not None
+            assert not any(hub._engine.deadlines._buckets.values())
+    assert [(message.type, message.sender, message.data) for message in heard] == [("notification", "me", Ping(2))]

@@ -451,7 +451,7 @@ async def test_an_instance_asks_another_one_but_not_itself() -> None:
             assert isinstance(caught.value.cause, RequestCycle)
 
 
-@pytest.mark.parametrize("way", ["request", "forward", "bridge"])
+@pytest.mark.parametrize("way", ["request", "send", "forward", "bridge"])
 async def test_an_instance_that_works_for_others_is_in_no_circle_of_requests(way: str) -> None:
     begun, gate = Flag(), Flag()
 
@@ -492,7 +492,12 @@ async def test_an_instance_that_works_for_others_is_in_no_circle_of_requests(way
             assert "requests form a cycle" in str(caught.value)
             if way != "bridge":  # over there, instances are not told apart
                 tasks.start_soon(open_gate, hub)
-                assert await hub.request("peer", Deposit("a", 1)) == "end b"
+                if way == "send":
+                    await hub.send("peer", Deposit("a", 1))
+                    await idle(hub)
+                    assert (hub.metrics().handled, hub.metrics().failed) == (4, 2)
+                else:
+                    assert await hub.request("peer", Deposit("a", 1)) == "end b"
             gate.set()
 
 

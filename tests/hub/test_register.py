@@ -120,3 +120,13 @@ async def test_the_class_of_the_payload_chooses_the_handler() -> None:
             assert await hub.request("clerk", 1, expect=str) == "number"
             assert await hub.request("clerk", True, expect=str) == "flag"
             assert await hub.request("clerk", "abc", expect=str) == "ABC"
+
+
+async def test_agents_may_each_have_options_of_their_own() -> None:
+    with fail_after(5):
+        async with Hub() as hub:
+            for number in range(1, 301):
+                hub.register(f"echo-{number}", echo, mailbox=number)
+            described = {agent.id: agent.mailbox for agent in hub.describe().agents}
+            assert described == {f"echo-{number}": number for number in range(1, 301)}
+            assert await hub.request("echo-1", Ping(1)) == Pong(1)

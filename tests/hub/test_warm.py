@@ -167,3 +167,14 @@ def test_the_limit_is_exceeded_by_a_quarter_at_most_by_those_that_may_go() -> No
         sizes.append(len(warm._agents))
     assert max(sizes) <= 126
     assert sizes[-1] <= 103
+
+
+async def test_instances_for_keys_that_rest_keep_the_counts_of_their_agent() -> None:
+    with fail_after(20):
+        async with Hub(resting=4) as hub:
+            hub.register("echo", echo, per=lambda ping: ping.number)
+            for number in range(60):
+                await hub.request("echo", Ping(number % 30))
+            await until(lambda: workers() <= 6)
+            metrics = hub.metrics().agents["echo"]
+            assert (metrics.handled, metrics.handling.count, metrics.instances) == (60, 60, 30)

@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 from stagepost._dataclasses import dataclass
 
 from .._models._model import JsonSchema
-from .._tools._arguments import Parameters
 from .._tools._tool import Tool
 
 StandIn: TypeAlias = Callable[..., object] | Callable[..., Awaitable[object]]
@@ -18,18 +17,18 @@ StandIn: TypeAlias = Callable[..., object] | Callable[..., Awaitable[object]]
 class _WithoutContext:
     """The parameters of a tool, whose stand-in needs no context."""
 
-    parameters: Parameters
+    tool: Tool[..., object]
 
     @property
     def schema(self) -> JsonSchema:
-        return self.parameters.schema
+        return self.tool.schema.parameters
 
     @property
     def takes_context(self) -> bool:
         return False
 
     def parse(self, text: str) -> Mapping[str, object]:
-        return self.parameters.parse(text)
+        return self.tool.parse(text)
 
 
 def has_effects(tool: Tool[..., object]) -> bool:
@@ -50,5 +49,5 @@ def standing(tool: Tool[..., object], stand_in: StandIn) -> Tool[..., object]:
         idempotent=True,
         timeout=tool.timeout,
         function=function,
-        _arguments=_WithoutContext(tool._arguments),  # noqa: SLF001  # the same arguments
+        _arguments=_WithoutContext(tool),
     )

@@ -87,10 +87,21 @@ export class Turn {
     this.isOver = true;
     this.stages.querySelectorAll(".working").forEach((each) => each.remove());
     const { result } = this.state;
+    if (result) this.recall(result);
     if (!result) return this.tell(`${ENDS[status] ?? "Not answered."} ${error ? visible(error) : ""}`);
     if (!result.metadata.delivered) this.unsent();
     else this.arrived(result.formatted_response.parts.length);
     return this.note.replaceChildren(...facts(result).map(([text, kind]) => element("span", { class: kind ? `badge ${kind}` : "" }, text)));
+  }
+
+  /** All stages, also those that ended before anybody listened. */
+  recall({ metadata, graceful_failure: apology }) {
+    const took = Object.keys(metadata.stage_times);
+    const attempts = this.state.checked?.attempts ?? [];
+    const checks = attempts.flatMap((each, number) => [number ? "check/refine" : "check/prepare", each.validation.passed ? "check/judge" : "!check/judge"]);
+    const asked = metadata.path === "single" ? ["single"] : ["analyze", "data", "compose"].filter((each) => took.includes(each));
+    const steps = [...asked, ...checks, ...(apology ? ["apologize"] : []), ...(metadata.delivered ? ["send"] : [])];
+    this.stages.replaceChildren(...steps.map((each) => element("li", { class: each.startsWith("!") ? "failed" : "done" }, STAGES[each.replace("!", "")])));
   }
 
   unsent() {

@@ -344,6 +344,37 @@ def test_return_and_fail_end_a_program() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("(reduce (fn [a _] [a]) [] (range 5000))", "the value is nested too deep to be kept"),
+        ("{:reason (reduce (fn [a _] [a]) [] (range 5000))}", "the value is nested too deep to be kept"),
+        ("(reduce (fn [a _] [a a]) [] (range 50))", "more than 10000000 bytes"),
+    ],
+    ids=["deep", "deep reason", "shared"],
+)
+def test_a_failure_that_cannot_be_told_is_an_error_of_the_program(value: str, told: str) -> None:
+    outcome = run_sync(f"(fail {value})")
+    assert outcome.error is not None
+    assert (outcome.end, outcome.error.kind) == (End.ERROR, "memory_exceeded")
+    assert told in outcome.error.text
+
+
+def test_the_kind_of_a_failure_is_a_short_text() -> None:
+    failed = (
+        run_sync('(fail {:reason (join "" (range 5000)) :message "m"})').error,
+        run_sync("(fail {:reason [1]})").error,
+    )
+    assert [len(error.kind) for error in failed if error] == [200, 3]
+
+
+def test_a_value_of_a_task_that_is_nested_too_deep_is_an_error_of_the_program() -> None:
+    around = Surroundings(journal={})
+    error = run_sync('(task "a" (reduce (fn [a _] [a]) [] (range 200)))', around=around).error
+    assert error is not None
+    assert error.text == "task a: its value is nested too deep to be kept"
+
+
 def test_the_surroundings_are_seen() -> None:
     around = Surroundings(results=[[1], "b"], budget={"turns": 3}, clock=lambda: 1.5, journal={"known": 7})
     program = (

@@ -24,6 +24,7 @@ from .._values._types import Function
 from ._hosts import DirectHost
 
 _DEFINING = frozenset({"def", "defn", "defonce"})
+_KIND = 200  # characters of the kind of a failure that a program names
 
 
 def perform(machine: Machine, source: str, memory: Mapping[str, Any], tools: Iterable[str]) -> Outcome:
@@ -35,9 +36,10 @@ def perform(machine: Machine, source: str, memory: Mapping[str, Any], tools: Ite
     """
     try:
         value, end = _ended(machine, source, memory, tools)
+        if end is End.FAIL:
+            reason = _settled(machine, value, "the value", None)
+            return _failed(machine, memory, _reason(reason), end)
         return _outcome(machine, value, end)
-    except Failed as failed:
-        return _failed(machine, memory, _reason(failed.value), End.FAIL)
     except Fault as fault:
         return _failed(machine, memory, _error(fault, source), End.ERROR)
     except RecursionError:
@@ -84,6 +86,8 @@ def _ended(machine: Machine, source: str, memory: Mapping[str, Any], tools: Iter
         return run([None] * scope.size), End.VALUE
     except Returned as returned:
         return returned.value, End.RETURN
+    except Failed as failed:
+        return failed.value, End.FAIL
 
 
 def _defined(forms: Iterable[Form]) -> set[str]:
@@ -158,8 +162,9 @@ def _reason(value: Any) -> ProgramError:
     if not isinstance(value, dict):
         return ProgramError("failed", value if type(value) is str else show(value, items=50))
     reason, message = lookup(value, Keyword("reason")), lookup(value, Keyword("message"))
-    kind = reason.twin if isinstance(reason, Keyword) else str(reason or "failed")
-    return ProgramError(kind, message if type(message) is str else show(value, items=50))
+    kind = reason.twin if isinstance(reason, Keyword) else reason or "failed"
+    kind = kind if isinstance(kind, str) else show(kind, items=5)
+    return ProgramError(kind[:_KIND], message if type(message) is str else show(value, items=50))
 
 
 def _error(fault: Fault, source: str) -> ProgramError:

@@ -1,7 +1,12 @@
 """Agents whose answers are programs: what the model is told, what is kept, how a run ends."""
 
+from typing import Any
+
 import pytest
+from pydantic import BaseModel, Field
+from tests.agents._ways import both_ways
 from tests.agents.programs._orders import Asked, Report, look, send
+from typing_extensions import TypedDict
 
 from stagepost.agents import Agent, AgentGaveUp, Budget, BudgetExceeded, InvalidAgent, ScriptedModel, tool
 from stagepost.programs import Limits, PtcLisp
@@ -172,6 +177,37 @@ async def test_printed_text_is_cut() -> None:
     await asked.run()
     first, *_ = asked.told[0].split("...")
     assert len(first) == 512
+
+
+async def test_programs_use_what_is_under_names_that_begin_with_an_underscore_and_models_do_not_see_it() -> None:
+    class Secret(TypedDict):
+        name: str
+        _key: int
+
+    rows = [{"id": 1, "_token": "s3cret", "more": {"_b": "s3cret"}}]
+    asked = Asked(
+        '(def row (first data/rows)) (def _own "s3cret") (task "t" {:_id "s3cret"})',
+        "(println row (count (:_token row)))",
+        '(return {:name "a" :_key (:_token row)})',
+        '(return {:name "a" :_key (count (:_token row))})',
+        output=Secret,
+        programs=PtcLisp(journal=True),
+    )
+    result = await asked.run(rows)
+    assert result.output["_key"] == 6
+    assert '{"_token" [Hidden] "id" 1 "more" {"_b" [Hidden]}} 6' in asked.told[1]
+    assert 'Received: {"_key" [Hidden] "name" "a"}' in asked.told[2]
+    assert "_key: expected int, got [Hidden]" in asked.told[2]
+    assert not [text for text in (*asked.told, *asked.prompts) if "s3cret" in text]
+
+
+@both_ways
+async def test_fields_of_the_result_may_have_aliases(way: Any) -> None:
+    class Sums(BaseModel):
+        total: int = Field(alias="sum-of-all")
+
+    result = await way(Asked("(return {:total 3})", input=None, output=Sums).agent)
+    assert result.output.total == 3
 
 
 async def test_floats_of_the_result_are_rounded() -> None:

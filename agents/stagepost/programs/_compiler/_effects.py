@@ -110,7 +110,7 @@ def println(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Nod
     """``(println …)``."""
     nodes = [compiler.compile(item, scope) for item in form.items[1:]]
     machine = compiler.machine
-    printer = Printer(None, machine.tick)
+    printer = Printer(None, machine.tick, hides=True)
     limit = machine.limits.printed
 
     def write(frame: Frame) -> None:

@@ -250,6 +250,10 @@ async def test_calls_of_programs_count() -> None:
     assert raised.value.budget == "tool_calls"
 
 
+class Looked(BaseModel):
+    look: int
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
@@ -257,6 +261,7 @@ async def test_calls_of_programs_count() -> None:
         ({"programs": PtcLisp}, "is not a language"),
         ({"programs": PtcLisp(), "output": Report, "output_mode": "prompted"}, "leave output_mode out"),
         ({"budget": Budget(retry_turns=1)}, "is for agents with programs"),
+        ({"programs": PtcLisp(), "input": Looked}, "a tool and an input of its programs are named 'look'"),
     ],
 )
 def test_what_does_not_fit_is_refused_when_the_agent_is_built(given: dict[str, object], why: str) -> None:

@@ -360,6 +360,19 @@ def test_a_failure_that_cannot_be_told_is_an_error_of_the_program(value: str, to
     assert told in outcome.error.text
 
 
+@pytest.mark.parametrize("value", ["[a a]", "[a]"], ids=["large", "deep"])
+def test_what_is_said_of_a_step_stands_under_the_limits_of_the_program(value: str) -> None:
+    program = f'(step-done "a" (reduce (fn [a _] {value}) [] (range 2000)))'
+    error = run_sync(program, limits=Limits(seconds=0.1)).error
+    assert error is not None
+    assert error.kind in {"timeout", "memory_exceeded"}
+
+
+def test_what_is_said_of_a_step_is_cut() -> None:
+    said = run_sync('(step-done "a" (join "" (range 5000)))').summaries["a"]
+    assert (len(said), said[-1]) == (2001, "…")
+
+
 def test_the_kind_of_a_failure_is_a_short_text() -> None:
     failed = (
         run_sync('(fail {:reason (join "" (range 5000)) :message "m"})').error,

@@ -165,11 +165,13 @@ def step_done(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> N
         raise refused('step-done takes an id and a text: (step-done "id" "text")', form.place)
     name, machine = _literal(form), compiler.machine
     text = compiler.compile(form.items[2], scope)
+    printer, limit = Printer(None, machine.tick, hides=True), machine.limits.printed
 
     def done(frame: Frame) -> None:
         if machine.branch.path:
             raise _not_inside("step-done", form.place)
-        machine.world.summaries[name] = Printer().said(text(frame))
+        said = printer.said(text(frame))
+        machine.world.summaries[name] = said if len(said) <= limit else f"{said[:limit]}…"
 
     return done
 

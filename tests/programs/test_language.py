@@ -368,6 +368,22 @@ def test_what_is_said_of_a_step_stands_under_the_limits_of_the_program(value: st
     assert error.kind in {"timeout", "memory_exceeded"}
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "(let [x (reduce (fn [a _] [a a]) [] (range 60))] (fn [] x))",
+        "(let [x (reduce (fn [a _] [a]) [] (range 2000))] (fn [] x))",
+        "(reduce (fn [g _] (fn [x] (g x))) (fn [x] x) (range 2000))",
+        "(reduce (fn [g _] (let [h g] (fn [x] [(g x) (h x)]))) (fn [x] x) (range 60))",
+    ],
+    ids=["large", "deep", "chained", "shared"],
+)
+def test_what_a_stored_function_has_captured_stands_under_the_limits_of_the_program(value: str) -> None:
+    error = run_sync(f"(def f {value})").error
+    assert error is not None
+    assert error.kind in {"timeout", "memory_exceeded"}
+
+
 def test_what_is_said_of_a_step_is_cut() -> None:
     said = run_sync('(step-done "a" (join "" (range 5000)))').summaries["a"]
     assert (len(said), said[-1]) == (2001, "…")

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .._compiler._compiler import Compiler
@@ -105,7 +106,9 @@ def _defined(forms: Iterable[Form]) -> set[str]:
 
 def _outcome(machine: Machine, value: Any, end: End) -> Outcome:
     branch = machine.branch
-    memory = {name: _settled(machine, of, f"memory.{name}", _storable(name)) for name, of in branch.memory.items()}
+    memory = {
+        name: _settled(machine, of, f"memory.{name}", _storable(machine, name)) for name, of in branch.memory.items()
+    }
     _check_stored(machine, memory)
     return Outcome(
         _settled(machine, value, "the value", None),
@@ -127,7 +130,7 @@ def _settled(machine: Machine, value: Any, where: str, remade: Callable[[Functio
         raise Fault("memory_exceeded", f"{where} is nested too deep to be kept") from refused
 
 
-def _storable(name: str) -> Callable[[Function], Any]:
+def _storable(machine: Machine, name: str) -> Callable[[Function], Any]:
     def check(function: Function) -> Function:
         if function.form is None:
             raise Fault(
@@ -135,7 +138,8 @@ def _storable(name: str) -> Callable[[Function], Any]:
                 f"{name} holds a function that cannot be stored: of (apply juxt …) or the like",
                 f"write (defn {name} [x] …) that calls it",
             )
-        return function
+        held = [(each, inward(of, f"memory.{name}", machine.copying, check)) for each, of in function.held]
+        return replace(function, held=tuple(held))
 
     return check
 

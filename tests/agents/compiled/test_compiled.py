@@ -119,6 +119,12 @@ async def test_failures_of_the_program_have_their_kind(source: str, kind: str) -
     assert raised.value.kind == kind
 
 
+async def test_a_number_that_cannot_be_stored_is_no_result() -> None:
+    with pytest.raises(AgentGaveUp, match="expected float, got float nan") as raised:
+        await CompiledAgent.load("(/ 0 0)", "() -> :float").execute({})
+    assert raised.value.kind == "validation_error"
+
+
 async def test_there_is_no_earlier_turn_and_no_budget() -> None:
     assert await CompiledAgent.load("(vector *1 (budget/remaining))", "() -> :any").execute({}) == [None, {}]
 

@@ -404,6 +404,13 @@ def test_a_value_of_a_task_that_is_nested_too_deep_is_an_error_of_the_program() 
     assert error.text == "task a: its value is nested too deep to be kept"
 
 
+def test_a_value_of_a_task_is_counted() -> None:
+    program = '(task "a" (reduce (fn [a _] [a a]) [] (range 60)))'
+    error = run_sync(program, around=Surroundings(journal={}), limits=Limits(seconds=5.0)).error
+    assert error is not None
+    assert error.kind == "memory_exceeded"
+
+
 def test_the_surroundings_are_seen() -> None:
     around = Surroundings(results=[[1], "b"], budget={"turns": 3}, clock=lambda: 1.5, journal={"known": 7})
     program = (

@@ -141,7 +141,7 @@ def task(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
         if name in journal:
             return journal[name]
         value = body(frame)
-        machine.world.keep(name, value, machine.tick)
+        machine.world.keep(name, value, machine.copying)
         return value
 
     return run

@@ -165,6 +165,12 @@ def test_an_error_says_where_it_is() -> None:
     assert error.place == (2, 3)
 
 
+def test_a_tool_that_is_named_without_a_call_is_told_how_it_is_called() -> None:
+    error = run_sync("(map tool/look [1])").error
+    assert error is not None
+    assert error.hint == "tools are called: (tool/look {:key value})"
+
+
 def test_names_are_checked_before_anything_runs() -> None:
     outcome = run_sync('(println "a") (if false (foo))')
     assert outcome.prints == ()

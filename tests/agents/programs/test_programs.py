@@ -269,6 +269,18 @@ def test_what_does_not_fit_is_refused_when_the_agent_is_built(given: dict[str, o
         Agent("a", "", model=ScriptedModel([]), tools=[look], **given)  # type: ignore[call-overload]  # that is tested
 
 
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"memory": "keep"}, "memory='keep' is not known"),
+        ({"feedback_max_chars": -1}, "feedback_max_chars=-1 is negative"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused_when_the_language_is_made(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        PtcLisp(**given)
+
+
 LONG = '(reduce (fn [s _] (str s s)) "abc" (range 20))'  # three million characters
 
 

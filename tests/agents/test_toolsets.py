@@ -145,7 +145,7 @@ async def test_a_call_of_a_tool_that_is_not_offered_is_an_error_that_the_model_r
         (lambda _: [3], InvalidTool, "toolset 'given' gives it, and it is neither"),
         (lambda _: [toolset([])], InvalidTool, "toolset 'given' gives it, and it is neither"),
         (lambda _: [look], ToolClash, "'look': a tool of the agent's own, and a tool of toolset 'given'"),
-        (lambda _: [named("x"), named("x")], ToolClash, "two tools are named 'x'"),
+        (lambda _: [named("x"), named("x")], ToolClash, "two things are named 'x'"),
         (lambda _: [named("search_tools")], ToolClash, "search_tools"),
         (lambda _: [AgentTool(Agent("other", prompt=""))], InvalidTool, "it brings an agent"),
         (lambda _: [handoff(Agent("other", prompt=""))], InvalidTool, "it brings an agent"),

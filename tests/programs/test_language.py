@@ -165,6 +165,12 @@ def test_an_error_says_where_it_is() -> None:
     assert error.place == (2, 3)
 
 
+def test_a_tool_that_is_named_without_a_call_is_told_how_it_is_called() -> None:
+    error = run_sync("(map tool/look [1])").error
+    assert error is not None
+    assert error.hint == "tools are called: (tool/look {:key value})"
+
+
 def test_names_are_checked_before_anything_runs() -> None:
     outcome = run_sync('(println "a") (if false (foo))')
     assert outcome.prints == ()
@@ -342,6 +348,73 @@ def test_return_and_fail_end_a_program() -> None:
         ("failed", "{:message 5}"),
         ("failed", "[1]"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("(reduce (fn [a _] [a]) [] (range 5000))", "the value is nested too deep to be kept"),
+        ("{:reason (reduce (fn [a _] [a]) [] (range 5000))}", "the value is nested too deep to be kept"),
+        ("(reduce (fn [a _] [a a]) [] (range 50))", "more than 10000000 bytes"),
+    ],
+    ids=["deep", "deep reason", "shared"],
+)
+def test_a_failure_that_cannot_be_told_is_an_error_of_the_program(value: str, told: str) -> None:
+    outcome = run_sync(f"(fail {value})")
+    assert outcome.error is not None
+    assert (outcome.end, outcome.error.kind) == (End.ERROR, "memory_exceeded")
+    assert told in outcome.error.text
+
+
+@pytest.mark.parametrize("value", ["[a a]", "[a]"], ids=["large", "deep"])
+def test_what_is_said_of_a_step_stands_under_the_limits_of_the_program(value: str) -> None:
+    program = f'(step-done "a" (reduce (fn [a _] {value}) [] (range 2000)))'
+    error = run_sync(program, limits=Limits(seconds=0.1)).error
+    assert error is not None
+    assert error.kind in {"timeout", "memory_exceeded"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "(let [x (reduce (fn [a _] [a a]) [] (range 60))] (fn [] x))",
+        "(let [x (reduce (fn [a _] [a]) [] (range 2000))] (fn [] x))",
+        "(reduce (fn [g _] (fn [x] (g x))) (fn [x] x) (range 2000))",
+        "(reduce (fn [g _] (let [h g] (fn [x] [(g x) (h x)]))) (fn [x] x) (range 60))",
+    ],
+    ids=["large", "deep", "chained", "shared"],
+)
+def test_what_a_stored_function_has_captured_stands_under_the_limits_of_the_program(value: str) -> None:
+    error = run_sync(f"(def f {value})").error
+    assert error is not None
+    assert error.kind in {"timeout", "memory_exceeded"}
+
+
+def test_what_is_said_of_a_step_is_cut() -> None:
+    said = run_sync('(step-done "a" (join "" (range 5000)))').summaries["a"]
+    assert (len(said), said[-1]) == (2001, "…")
+
+
+def test_the_kind_of_a_failure_is_a_short_text() -> None:
+    failed = (
+        run_sync('(fail {:reason (join "" (range 5000)) :message "m"})').error,
+        run_sync("(fail {:reason [1]})").error,
+    )
+    assert [len(error.kind) for error in failed if error] == [200, 3]
+
+
+def test_a_value_of_a_task_that_is_nested_too_deep_is_an_error_of_the_program() -> None:
+    around = Surroundings(journal={})
+    error = run_sync('(task "a" (reduce (fn [a _] [a]) [] (range 200)))', around=around).error
+    assert error is not None
+    assert error.text == "task a: its value is nested too deep to be kept"
+
+
+def test_a_value_of_a_task_is_counted() -> None:
+    program = '(task "a" (reduce (fn [a _] [a a]) [] (range 60)))'
+    error = run_sync(program, around=Surroundings(journal={}), limits=Limits(seconds=5.0)).error
+    assert error is not None
+    assert error.kind == "memory_exceeded"
 
 
 def test_the_surroundings_are_seen() -> None:

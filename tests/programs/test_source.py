@@ -31,6 +31,9 @@ FOUND = {
     "a form of which the rest is discarded": ("(vec [1 #_ 2 #_])", "(vec [1  ])"),
     "very many discarded forms": (f"(+ {'#_ ' * 5000}{'1 ' * 5000}2)", "(+  2)"),
     "very many tags": ("<clojure>" * 20_000 + "(+ 1 2)</clojure>", "(+ 1 2)"),
+    "four backquotes": ("````clojure\n(+ 1 2)\n````", "(+ 1 2)"),
+    "very many backquotes": ("```clojure\n(+ 1 2)\n``` and " + "`" * 200_000, "(+ 1 2)"),
+    "very many spaces": (f"```clojure{' ' * 100_000}\n(+ 1 {' ' * 100_000} 2)\n```", f"(+ 1 {' ' * 100_000} 2)"),
     "comparisons in a tag": ("<lisp>(if (< 1 2) (<= 1 2) 3)</lisp>", "(if (< 1 2) (<= 1 2) 3)"),
     "nothing to discard": ("(+ 1 #_)", "(+ 1 )"),
 }

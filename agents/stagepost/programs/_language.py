@@ -1,7 +1,7 @@
 """Languages of programs."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
 
 from stagepost._dataclasses import dataclass
 
@@ -154,6 +154,9 @@ class PtcLisp:
         float_precision: Decimals of floats in the result; None for all.
         journal: Whether values of ``task`` are kept.
         plan: Steps that the model is told of and ``step-done`` refers to: texts, or ids with texts.
+
+    Raises:
+        ValueError: A number is negative, or `memory` is something else.
     """
 
     limits: Limits = _IN_AGENT
@@ -166,6 +169,14 @@ class PtcLisp:
     float_precision: int | None = 2
     journal: bool = False
     plan: Sequence[str | tuple[str, str]] = ()
+
+    def __post_init__(self) -> None:
+        if self.memory not in get_args(MemoryStrategy):
+            raise ValueError(f"memory={self.memory!r} is not known: give 'strict' or 'rollback'")
+        for name in ("prompt_limit", "feedback_max_chars", "history_max_bytes", "float_precision"):
+            most = getattr(self, name)
+            if most is not None and most < 0:
+                raise ValueError(f"{name}={most} is negative: give 0 or more")
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 from ._fault import Fault
 
 _FENCE: Final = re.compile(
-    r"```[ \t]*(?P<word>[\w+-]*)[^\n]*\n(?P<fenced>.*?)(?:\n?[ \t]*```|\n?</(?:clojure|lisp)>|\Z)"
+    r"```[ \t]*+(?P<word>[\w+-]*+)[^\n`]*+\n(?P<fenced>.*?)(?:```|</(?:clojure|lisp)>|\Z)"
     r"|<(?P<tag>clojure|lisp)>(?P<tagged>[^<]*+(?:<(?!/?(?:clojure|lisp)>)[^<]*+)*+)</(?P=tag)>",
     re.DOTALL,
 )

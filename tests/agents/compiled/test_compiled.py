@@ -32,7 +32,7 @@ from stagepost.agents import (
     tool,
 )
 from stagepost.checkpoint import MemoryStore
-from stagepost.hub import Hub
+from stagepost.hub import HandlerFailed, Hub
 from stagepost.programs import PtcLisp, Signature, Surroundings, Validation
 from stagepost.programs._running._strands import Strands
 from stagepost.workflows import Runner
@@ -119,6 +119,12 @@ async def test_failures_of_the_program_have_their_kind(source: str, kind: str) -
     assert raised.value.kind == kind
 
 
+async def test_a_number_that_cannot_be_stored_is_no_result() -> None:
+    with pytest.raises(AgentGaveUp, match="expected float, got float nan") as raised:
+        await CompiledAgent.load("(/ 0 0)", "() -> :float").execute({})
+    assert raised.value.kind == "validation_error"
+
+
 async def test_there_is_no_earlier_turn_and_no_budget() -> None:
     assert await CompiledAgent.load("(vector *1 (budget/remaining))", "() -> :any").execute({}) == [None, {}]
 
@@ -191,6 +197,15 @@ async def test_it_stands_anywhere_in_a_chain() -> None:
             "Go."
         )
     assert isinstance(raised.value.__cause__, AgentGaveUp)
+
+
+async def test_it_is_served_on_the_hub() -> None:
+    compiled = CompiledAgent.load("(inc data/n)", "(n :int) -> :int", name="adder")
+    async with MemoryStore() as store, Hub() as hub, Runner(store, hub=hub) as runner:
+        await runner.serve(compiled)
+        assert await hub.request("adder", {"n": 1}) == 2
+        with pytest.raises(HandlerFailed, match="n: Field required; m: Extra inputs are not permitted"):
+            await hub.request("adder", {"m": 1})
 
 
 async def test_it_is_a_tool_and_a_sub_agent_of_others() -> None:

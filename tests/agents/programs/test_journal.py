@@ -11,7 +11,7 @@ from tests.agents.programs._orders import Asked, Report, look, send
 
 from stagepost.agents import Agent, Allow, Answer, Deny, JournalMismatch, Tasks, UserMessage, external_tool, tool
 from stagepost.checkpoint import MemoryStore, RunStatus, SqliteStore
-from stagepost.programs import ProgramError, PtcLisp
+from stagepost.programs import InvalidValue, ProgramError, PtcLisp
 from stagepost.workflows import Runner
 
 DONE = "(return {:total 1})"
@@ -215,6 +215,18 @@ async def test_an_application_may_write_a_task() -> None:
     second = await asked.agent.run({"rows": []}, after=first.with_journal({"price": {"n": 9}}))
     assert second.output.total == 9
     assert second.journal == {"price": {"n": 9}}
+
+
+async def test_what_an_application_writes_is_a_value_of_programs() -> None:
+    program = '(return {:total (sum (task "a" 0)) :names (task "b" 0)})'
+    asked = Asked(DONE, program, programs=PtcLisp(journal=True))
+    result = await asked.run()
+    given: dict[str, Any] = {"a": {1, 2}, "b": ("x", "y")}
+    again = await asked.agent.run({"rows": []}, after=result.with_journal(given))
+    assert again.output == Report(total=3, names=["x", "y"])
+    wrong: Any = {"a": [object()]}
+    with pytest.raises(InvalidValue, match="an object of object"):
+        result.with_journal(wrong)
 
 
 async def test_without_programs_there_is_no_journal() -> None:

@@ -1,7 +1,12 @@
 """Agents whose answers are programs: what the model is told, what is kept, how a run ends."""
 
+from typing import Any
+
 import pytest
+from pydantic import BaseModel, Field
+from tests.agents._ways import both_ways
 from tests.agents.programs._orders import Asked, Report, look, send
+from typing_extensions import TypedDict
 
 from stagepost.agents import Agent, AgentGaveUp, Budget, BudgetExceeded, InvalidAgent, ScriptedModel, tool
 from stagepost.programs import Limits, PtcLisp
@@ -174,6 +179,37 @@ async def test_printed_text_is_cut() -> None:
     assert len(first) == 512
 
 
+async def test_programs_use_what_is_under_names_that_begin_with_an_underscore_and_models_do_not_see_it() -> None:
+    class Secret(TypedDict):
+        name: str
+        _key: int
+
+    rows = [{"id": 1, "_token": "s3cret", "more": {"_b": "s3cret"}}]
+    asked = Asked(
+        '(def row (first data/rows)) (def _own "s3cret") (task "t" {:_id "s3cret"})',
+        "(println row (count (:_token row)))",
+        '(return {:name "a" :_key (:_token row)})',
+        '(return {:name "a" :_key (count (:_token row))})',
+        output=Secret,
+        programs=PtcLisp(journal=True),
+    )
+    result = await asked.run(rows)
+    assert result.output["_key"] == 6
+    assert '{"_token" [Hidden] "id" 1 "more" {"_b" [Hidden]}} 6' in asked.told[1]
+    assert 'Received: {"_key" [Hidden] "name" "a"}' in asked.told[2]
+    assert "_key: expected int, got [Hidden]" in asked.told[2]
+    assert not [text for text in (*asked.told, *asked.prompts) if "s3cret" in text]
+
+
+@both_ways
+async def test_fields_of_the_result_may_have_aliases(way: Any) -> None:
+    class Sums(BaseModel):
+        total: int = Field(alias="sum-of-all")
+
+    result = await way(Asked("(return {:total 3})", input=None, output=Sums).agent)
+    assert result.output.total == 3
+
+
 async def test_floats_of_the_result_are_rounded() -> None:
     asked = Asked("(return [1.23456 {:a 0.1}])", output=list[object], input=None)
     assert (await asked.agent.run("go")).output == [1.23, {"a": 0.1}]
@@ -214,6 +250,10 @@ async def test_calls_of_programs_count() -> None:
     assert raised.value.budget == "tool_calls"
 
 
+class Looked(BaseModel):
+    look: int
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
@@ -221,11 +261,24 @@ async def test_calls_of_programs_count() -> None:
         ({"programs": PtcLisp}, "is not a language"),
         ({"programs": PtcLisp(), "output": Report, "output_mode": "prompted"}, "leave output_mode out"),
         ({"budget": Budget(retry_turns=1)}, "is for agents with programs"),
+        ({"programs": PtcLisp(), "input": Looked}, "a tool and an input of its programs are named 'look'"),
     ],
 )
 def test_what_does_not_fit_is_refused_when_the_agent_is_built(given: dict[str, object], why: str) -> None:
     with pytest.raises(InvalidAgent, match=why):
         Agent("a", "", model=ScriptedModel([]), tools=[look], **given)  # type: ignore[call-overload]  # that is tested
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"memory": "keep"}, "memory='keep' is not known"),
+        ({"feedback_max_chars": -1}, "feedback_max_chars=-1 is negative"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused_when_the_language_is_made(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        PtcLisp(**given)
 
 
 LONG = '(reduce (fn [s _] (str s s)) "abc" (range 20))'  # three million characters

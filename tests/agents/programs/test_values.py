@@ -65,6 +65,17 @@ async def test_a_secret_in_a_result_is_masked_and_the_rest_is_still_a_value() ->
     assert result.output.total == 1
 
 
+async def test_a_result_in_which_a_secret_was_a_number_is_a_masked_text() -> None:
+    @tool
+    async def give() -> Any:
+        """Give it."""
+        return {"n": 123456}
+
+    asked = Asked("(return {:total 1 :names [(tool/give)]})", tools=[give], input=None)
+    result = await asked.agent.run("go", secrets={"key": "123456"})
+    assert result.output.names == ['{"n":***}']
+
+
 @pytest.mark.parametrize(
     ("text", "is_json"),
     [('{"a": 1}', True), ("[1]", True), ("[x.txt]", False), ("42", False), ("", False), ("{", False), ("fine", False)],

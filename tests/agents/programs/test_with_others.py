@@ -16,6 +16,7 @@ from stagepost.agents import (
     ScriptedModel,
     Tasks,
     ToolCall,
+    ToolClash,
     Toolset,
     converse,
     tool,
@@ -163,6 +164,24 @@ async def test_tools_of_toolsets_are_found_again_in_another_turn() -> None:
     asked = Asked("(def a (tool/n1))", "(return {:total (+ a (tool/n2))})", tools=[Growing()])
     assert (await asked.run()).output.total == 3
     assert ["tool/n1()" in asked.prompts[0], "tool/n1()" in asked.prompts[1]] == [True, False]
+
+
+async def test_a_tool_of_a_toolset_with_the_name_of_an_input_is_refused_when_it_is_found() -> None:
+    class Late(Toolset):
+        name = "late"
+
+        async def tools(self, context: Any) -> Any:
+            @tool
+            async def rows() -> int:
+                """Give rows."""
+                return context.turn  # type: ignore[no-any-return]  # a number
+
+            return [rows]
+
+    asked = Asked(DONE, tools=[Late()])
+    with pytest.raises(ToolClash, match="an input of the agent's programs, and a tool of toolset 'late'"):
+        await asked.run()
+    assert not asked.model.requests
 
 
 async def test_a_conversation_with_a_person_keeps_memory() -> None:

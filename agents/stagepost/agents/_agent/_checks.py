@@ -12,6 +12,7 @@ from .._context._window import summary_by
 from .._definition._budget import Budget
 from .._definition._definition import (
     AgentDefinition,
+    input_names,
     provider_tools_of,
     reachable,
     reserved,
@@ -160,7 +161,8 @@ def check_tools(agent: AgentDefinition) -> None:
     """See that the model can tell the tools apart.
 
     Raises:
-        InvalidAgent: Two have one name, or one has a reserved name; or agents that hand over do not fit together.
+        InvalidAgent: Two have one name, or one has a reserved name or that of an input of programs; or agents that hand
+            over do not fit together.
     """
     for handoff in handoffs_of(agent).values():
         if handoff.target_name == agent.name:
@@ -174,6 +176,9 @@ def check_tools(agent: AgentDefinition) -> None:
     for name in names:
         if name in reserved(agent):
             raise InvalidAgent(agent.name, f"tool name {name!r} is reserved: rename the tool with @tool(name=…)")
+        if name in input_names(agent):
+            why = f"a tool and an input of its programs are named {name!r}: rename the tool with @tool(name=…)"
+            raise InvalidAgent(agent.name, why)
         if names.count(name) > 1:
             raise InvalidAgent(agent.name, f"two tools are named {name!r}: rename one with @tool(name=…)")
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stagepost.programs import Language
 
 MESSAGE_AGENT: Final = "message_agent"
+_REQUEST: Final = "request"  # the input that is the text of the request
 
 
 class AgentDefinition(Protocol):
@@ -150,6 +151,13 @@ def reserved(agent: AgentDefinition) -> tuple[str, ...]:
     """Names that no tool of an agent may have, because the agent needs them itself."""
     own = (*RESERVED, READ_RESULT, *((MESSAGE_AGENT,) if agent.sub_agents else ()))
     return (*own, SEARCH_TOOLS) if toolsets_of(agent) else own
+
+
+def input_names(agent: AgentDefinition) -> tuple[str, ...]:
+    """Names of the inputs of an agent's programs, which no tool of it may have: ``ctx/x`` may stand for both."""
+    if agent.programs is None:
+        return ()
+    return (_REQUEST,) if agent.input is None else tuple(agent.input.model_fields)
 
 
 def toolsets_of(agent: AgentDefinition) -> Sequence[Toolset]:

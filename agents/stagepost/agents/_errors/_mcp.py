@@ -84,7 +84,7 @@ class AuthorizationFailed(AgentError):
 
 
 class ToolClash(AgentError, ValueError):
-    """Two tools have one name, and one comes from a server or a toolset.
+    """Two tools have one name, and one comes from a server or a toolset; or its name is taken otherwise.
 
     Attributes:
         tool: The name.
@@ -94,7 +94,7 @@ class ToolClash(AgentError, ValueError):
 
     def __init__(self, tool: str, first: str, second: str) -> None:
         super().__init__(
-            f"two tools are named {tool!r}: {first}, and {second}: "
+            f"two things are named {tool!r}: {first}, and {second}: "
             "give the server prefix= (or the toolset .prefixed(…)), or leave one of them out with exclude=",
         )
         self.tool = tool

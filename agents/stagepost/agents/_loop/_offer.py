@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from stagepost.workflows import StepContext
 
-from .._definition._definition import reserved, sub_agents_of, toolsets_of
+from .._definition._definition import input_names, reserved, sub_agents_of, toolsets_of
 from .._delegation._messaging import message_tool
 from .._delegation._state import RunState
 from .._mcp._tools import FoundTool, refuse_clashes
@@ -37,6 +37,7 @@ class Offer:
         self._member = member
         self._reader = reader
         self._own = (*agent.tools, *([] if self.messages is None else [self.messages]))
+        self._inputs = input_names(agent)
         self._toolsets = toolsets_of(agent)
         self._search = search_tool() if self._toolsets else None
         self.fixed = None if agent.servers or self._toolsets else Toolbox.of(self._own, reader.tools)
@@ -82,7 +83,7 @@ class Offer:
             shown, more = await each.offered(told)
             offered += [FoundTool(tool, origin) for tool in shown]
             hidden += [FoundTool(tool, origin) for tool in more]
-        refuse_clashes([*offered, *hidden], beside=tools, reserved=reserved(member.agent))
+        refuse_clashes([*offered, *hidden], beside=tools, reserved=reserved(member.agent), inputs=self._inputs)
         known = frozenset(state.found)
         late: list[Tool[..., object]] = [self._search.over([each.tool for each in hidden])] if hidden else []
         late += [each.tool for each in hidden if each.tool.name in known]
@@ -94,7 +95,7 @@ class Offer:
             return ()
         session: Session = context.resources
         connections = session.connections[self._member.name]
-        return await connections.tools(beside=self._own, reserved=reserved(self._member.agent))
+        return await connections.tools(beside=self._own, reserved=reserved(self._member.agent), inputs=self._inputs)
 
 
 def _before_answer(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:

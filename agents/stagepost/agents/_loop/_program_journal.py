@@ -5,7 +5,7 @@ follow it. So a program that runs again, in another process perhaps, is given wh
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
@@ -110,4 +110,12 @@ def _shown(call: ToolCall) -> str:
 def _answer(result: ToolMessage) -> CallAnswer:
     if result.is_error:
         return CallAnswer(error=result.text)
-    return CallAnswer(from_json(result.text) if result.is_json else result.text)
+    return CallAnswer(_value(result.text) if result.is_json else result.text)
+
+
+def _value(text: str) -> Any:
+    """What JSON says; the text itself if a secret that was masked in it was no text."""
+    try:
+        return from_json(text)
+    except ValueError:
+        return text

@@ -53,13 +53,18 @@ class McpConnections:
         await tasks.__aexit__(None, None, None)  # its tasks raise nothing: the error goes on as it is, in no group
 
     async def tools(
-        self, *, beside: Sequence[Tool[..., object]] = _NOTHING, reserved: Iterable[str] = RESERVED
+        self,
+        *,
+        beside: Sequence[Tool[..., object]] = _NOTHING,
+        reserved: Iterable[str] = RESERVED,
+        inputs: Iterable[str] = (),
     ) -> Sequence[Tool[..., object]]:
         """The servers' tools as `Tool` values, in the order of the servers. Connects to all servers at once.
 
         Args:
             beside: The agent's own tools.
             reserved: Names that no tool may have; by default those that every agent needs.
+            inputs: Names of the inputs of the agent's programs, which no tool may have either.
 
         Raises:
             ExtraMissing: The extra ``mcp`` is not installed.
@@ -75,7 +80,7 @@ class McpConnections:
             if connection.server.offers(remote.name)
         ]
         found += [entrance(connection) for connection in connections if connection.server.is_authorized_by_people]
-        refuse_clashes(found, beside=beside, reserved=reserved)
+        refuse_clashes(found, beside=beside, reserved=reserved, inputs=inputs)
         return tuple(each.tool for each in found)
 
     @property

@@ -77,13 +77,26 @@ def found_tool(server: McpServer, tool: RemoteTool, remote: Remote) -> FoundTool
     return FoundTool(made, f"{tool.name!r} of MCP server {server.name!r}")
 
 
-def refuse_clashes(found: Iterable[FoundTool], *, beside: Sequence[Tool[..., object]], reserved: Iterable[str]) -> None:
+def refuse_clashes(
+    found: Iterable[FoundTool],
+    *,
+    beside: Sequence[Tool[..., object]],
+    reserved: Iterable[str],
+    inputs: Iterable[str] = (),
+) -> None:
     """See that the model can tell the tools apart.
+
+    Args:
+        found: Tools of servers or toolsets.
+        beside: The agent's own.
+        reserved: Names that the agent needs itself.
+        inputs: Names of the inputs of its programs.
 
     Raises:
         ToolClash: It cannot.
     """
     origins = dict.fromkeys(reserved, "a name that every agent needs for itself")
+    origins |= dict.fromkeys(inputs, "an input of the agent's programs")
     origins |= {tool.name: "a tool of the agent's own" for tool in beside}
     for tool, origin in found:
         if tool.name in origins:

@@ -123,9 +123,9 @@ class Output:
             raise given from None
 
     def read_value(self, value: object) -> object | Complaint:
-        """The answer that JSON values hold, or what is wrong with it."""
+        """The answer that JSON values hold, by names of fields or by their aliases, or what is wrong with it."""
         try:
-            found: object = self._type.validator.validate_json(to_json(value))
+            found: object = self._type.validator.validate_json(to_json(value), by_alias=True, by_name=True)
         except BaseException as error:  # noqa: BLE001  # a validator of the user's may raise anything
             why = _problem(error)
         else:

@@ -110,7 +110,7 @@ def println(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Nod
     """``(println …)``."""
     nodes = [compiler.compile(item, scope) for item in form.items[1:]]
     machine = compiler.machine
-    printer = Printer(None, machine.tick)
+    printer = Printer(None, machine.tick, hides=True)
     limit = machine.limits.printed
 
     def write(frame: Frame) -> None:
@@ -141,7 +141,7 @@ def task(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> Node:
         if name in journal:
             return journal[name]
         value = body(frame)
-        machine.world.keep(name, value, machine.tick)
+        machine.world.keep(name, value, machine.copying)
         return value
 
     return run
@@ -165,11 +165,13 @@ def step_done(compiler: Compiler, form: Call, scope: Scope, _: Tail | None) -> N
         raise refused('step-done takes an id and a text: (step-done "id" "text")', form.place)
     name, machine = _literal(form), compiler.machine
     text = compiler.compile(form.items[2], scope)
+    printer, limit = Printer(None, machine.tick, hides=True), machine.limits.printed
 
     def done(frame: Frame) -> None:
         if machine.branch.path:
             raise _not_inside("step-done", form.place)
-        machine.world.summaries[name] = Printer().said(text(frame))
+        said = printer.said(text(frame))
+        machine.world.summaries[name] = said if len(said) <= limit else f"{said[:limit]}…"
 
     return done
 

@@ -104,7 +104,8 @@ def undefined(name: str, place: int, known: Iterable[str]) -> Fault:
         )
     if name.startswith("%"):
         return Fault("analysis_error", f"the placeholder {name} stands outside of #()", _INSTEAD["%"], place)
-    return Fault("undefined_variable", f"Undefined variable: {name}", _hint(rest or name, known), place)
+    hint = f"tools are called: ({name} {{:key value}})" if prefix == "tool" else _hint(rest or name, known)
+    return Fault("undefined_variable", f"Undefined variable: {name}", hint, place)
 
 
 def _hint(name: str, known: Iterable[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .._compiler._compiler import Compiler
@@ -24,6 +25,7 @@ from .._values._types import Function
 from ._hosts import DirectHost
 
 _DEFINING = frozenset({"def", "defn", "defonce"})
+_KIND = 200  # characters of the kind of a failure that a program names
 
 
 def perform(machine: Machine, source: str, memory: Mapping[str, Any], tools: Iterable[str]) -> Outcome:
@@ -35,9 +37,10 @@ def perform(machine: Machine, source: str, memory: Mapping[str, Any], tools: Ite
     """
     try:
         value, end = _ended(machine, source, memory, tools)
+        if end is End.FAIL:
+            reason = _settled(machine, value, "the value", None)
+            return _failed(machine, memory, _reason(reason), end)
         return _outcome(machine, value, end)
-    except Failed as failed:
-        return _failed(machine, memory, _reason(failed.value), End.FAIL)
     except Fault as fault:
         return _failed(machine, memory, _error(fault, source), End.ERROR)
     except RecursionError:
@@ -84,6 +87,8 @@ def _ended(machine: Machine, source: str, memory: Mapping[str, Any], tools: Iter
         return run([None] * scope.size), End.VALUE
     except Returned as returned:
         return returned.value, End.RETURN
+    except Failed as failed:
+        return failed.value, End.FAIL
 
 
 def _defined(forms: Iterable[Form]) -> set[str]:
@@ -101,7 +106,9 @@ def _defined(forms: Iterable[Form]) -> set[str]:
 
 def _outcome(machine: Machine, value: Any, end: End) -> Outcome:
     branch = machine.branch
-    memory = {name: _settled(machine, of, f"memory.{name}", _storable(name)) for name, of in branch.memory.items()}
+    memory = {
+        name: _settled(machine, of, f"memory.{name}", _storable(machine, name)) for name, of in branch.memory.items()
+    }
     _check_stored(machine, memory)
     return Outcome(
         _settled(machine, value, "the value", None),
@@ -123,7 +130,7 @@ def _settled(machine: Machine, value: Any, where: str, remade: Callable[[Functio
         raise Fault("memory_exceeded", f"{where} is nested too deep to be kept") from refused
 
 
-def _storable(name: str) -> Callable[[Function], Any]:
+def _storable(machine: Machine, name: str) -> Callable[[Function], Any]:
     def check(function: Function) -> Function:
         if function.form is None:
             raise Fault(
@@ -131,7 +138,8 @@ def _storable(name: str) -> Callable[[Function], Any]:
                 f"{name} holds a function that cannot be stored: of (apply juxt …) or the like",
                 f"write (defn {name} [x] …) that calls it",
             )
-        return function
+        held = [(each, inward(of, f"memory.{name}", machine.copying, check)) for each, of in function.held]
+        return replace(function, held=tuple(held))
 
     return check
 
@@ -158,8 +166,9 @@ def _reason(value: Any) -> ProgramError:
     if not isinstance(value, dict):
         return ProgramError("failed", value if type(value) is str else show(value, items=50))
     reason, message = lookup(value, Keyword("reason")), lookup(value, Keyword("message"))
-    kind = reason.twin if isinstance(reason, Keyword) else str(reason or "failed")
-    return ProgramError(kind, message if type(message) is str else show(value, items=50))
+    kind = reason.twin if isinstance(reason, Keyword) else reason or "failed"
+    kind = kind if isinstance(kind, str) else show(kind, items=5)
+    return ProgramError(kind[:_KIND], message if type(message) is str else show(value, items=50))
 
 
 def _error(fault: Fault, source: str) -> ProgramError:

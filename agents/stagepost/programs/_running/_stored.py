@@ -15,6 +15,7 @@ from .._keyword import Keyword
 from .._limits import Limits
 from .._reader._reader import read
 from .._reader._writing import written
+from .._values._boundary import inward
 from .._values._key import dec, enc
 from .._values._order import ordered
 from .._values._regex import pattern
@@ -25,7 +26,11 @@ _ANY: Final = Limits(nesting=1_000, pattern=1_000_000, source=100_000_000, names
 
 
 def dump(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by name as JSON values."""
+    """Values by name as JSON values.
+
+    Raises:
+        InvalidValue: One is no value of programs.
+    """
     return {name: _dumped(value) for name, value in values.items()}
 
 
@@ -58,19 +63,19 @@ def _special(value: Any) -> Any:
 
 def _named(value: Any) -> Any:
     match value:
-        case datetime():
-            return {"time": value.isoformat()}
         case date():
-            return {"date": value.isoformat()}
+            return {"time" if isinstance(value, datetime) else "date": value.isoformat()}
         case Var():
             return {"var": value.name}
         case Pattern():
             return {"regex": value.text}
         case Builtin():
             return {"builtin": value.name}
-        case _:
+        case Function():
             held = [[name, _dumped(of)] for name, of in value.held]
             return {"function": written(value.form), "shown": value.shown, "held": held}
+        case _:
+            return _dumped(inward(value, "the value", _free))
 
 
 def _loaded(stored: Any) -> Any:

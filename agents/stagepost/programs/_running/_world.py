@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from stagepost._dataclasses import dataclass
 
+from .._errors import InvalidValue
 from .._fault import Fault
 from .._values._boundary import inward
 
@@ -68,7 +69,10 @@ class World:
     def keep(self, name: str, value: Any, tick: Callable[[], None]) -> None:
         """Write the value of a task into the journal."""
         if self.keeps:
-            self.journal[name] = inward(value, f"task {name}", tick, _unfit(name))
+            try:
+                self.journal[name] = inward(value, f"task {name}", tick, _unfit(name))
+            except InvalidValue as refused:
+                raise Fault("type_error", f"task {name}: its value is nested too deep to be kept") from refused
 
 
 def _unfit(name: str) -> Callable[[Any], Any]:

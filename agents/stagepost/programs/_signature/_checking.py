@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 from stagepost._dataclasses import dataclass
 
 from .._keyword import Keyword
+from .._values._hidden import HIDDEN, is_firewalled
 from ._texts import path_of, received
 from ._types import Kind, ListOf, MapOf, Type, bare, label
 
@@ -78,11 +79,12 @@ def _name(key: object) -> str:
 def _told(type_: Type, error: ErrorDetails) -> str:
     path = path_of(error["loc"])
     where = f"{path}: " if path else ""
+    got = HIDDEN if any(map(is_firewalled, error["loc"])) else received(error["input"])
     if error["type"] == "missing":
         return f"{where}expected field, got nil"
     if error["type"] == "extra_forbidden":
-        return f"{where}expected no such field, got {received(error['input'])}"
-    return f"{where}expected {label(_at(type_, error['loc']))}, got {received(error['input'])}"
+        return f"{where}expected no such field, got {got}"
+    return f"{where}expected {label(_at(type_, error['loc']))}, got {got}"
 
 
 def _at(type_: Type, loc: Sequence[str | int]) -> Type:

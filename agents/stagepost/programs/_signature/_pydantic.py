@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias, cast
 
-from pydantic import ConfigDict, Strict, with_config
+from pydantic import AllowInfNan, ConfigDict, Strict, with_config
 from pydantic import Field as Described
 from typing_extensions import TypedDict
 
@@ -15,7 +15,7 @@ Extra: TypeAlias = Literal["allow", "forbid"]
 _KINDS: Final[dict[Kind, Any]] = {
     Kind.STRING: Annotated[str, Strict()],
     Kind.INT: Annotated[int, Strict()],
-    Kind.FLOAT: Annotated[float, Strict()],
+    Kind.FLOAT: Annotated[float, Strict(), AllowInfNan(allow_inf_nan=False)],  # they cannot be stored
     Kind.BOOL: Annotated[bool, Strict()],
     Kind.KEYWORD: Keyword,
     Kind.ANY: Any,

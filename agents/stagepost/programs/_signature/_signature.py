@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from stagepost._dataclasses import dataclass
 
-from .._values._show import show
+from .._values._show import Printer
 from ._checking import Validated, Validation, problems, snake_case
 from ._coercing import coerced_fields
 from ._models import fields_of, type_of
@@ -95,7 +95,7 @@ class Signature:
 
     def correction(self, checked: Validated) -> str:
         """What to tell a model whose returned value was refused."""
-        shown = show(checked.value)
+        shown = Printer(hides=True).text(checked.value)
         shown = shown if len(shown) <= _CUT else f"{shown[:_CUT]}…"
         return "\n".join(
             (

@@ -7,7 +7,8 @@ from pydantic_core import to_json
 
 from .._signature._types import Field, MapOf, Type, bare
 from .._signature._writing import write_type
-from .._values._show import show
+from .._values._hidden import is_firewalled
+from .._values._show import Printer, show
 from ._facts import PromptFacts, ToolFacts
 from ._types import (
     FIREWALLED,
@@ -15,7 +16,6 @@ from ._types import (
     example,
     example_map,
     example_of_schema,
-    is_firewalled,
     is_function,
     of_field,
     of_schema,
@@ -89,8 +89,9 @@ def memory(facts: PromptFacts) -> str:
     values = sorted(name for name in facts.memory if name not in functions)
     lines = [f"{name.ljust(_WIDE)}; {show(facts.memory[name])}" for name in functions]
     for name in values:
-        shown = "" if facts.prints else f", sample: {sample(facts.memory[name], _SAMPLE)}"
-        lines.append(f"{name.ljust(_WIDE)}; = {described(facts.memory[name])}{shown}")
+        shown = FIREWALLED if is_firewalled(name) else f"sample: {sample(facts.memory[name], _SAMPLE)}"
+        told = "" if facts.prints else f", {shown}"
+        lines.append(f"{name.ljust(_WIDE)}; = {described(facts.memory[name])}{told}")
     return "\n".join(("## Stored by earlier programs", "", *lines))
 
 
@@ -129,5 +130,5 @@ def _fields(returns: Type) -> list[str]:
 
 
 def _logged(value: Any) -> str:
-    text = show(value)
+    text = Printer(hides=True).text(value)
     return text if len(text) <= _LOGGED else f"{text[:_LOGGED]}…"

@@ -9,6 +9,7 @@ from typing import Any, Final
 from .._keyword import Keyword
 from .._signature._types import Field, Kind, ListOf, MapOf, Maybe, Type
 from .._signature._writing import write_type
+from .._values._hidden import HIDDEN, is_firewalled
 from .._values._key import enc
 from .._values._names import type_word
 from .._values._order import ordered
@@ -36,8 +37,7 @@ _SAMPLED: Final = 3  # items
 _DEEP: Final = 3
 _LONG: Final = 60  # characters of a text in a sample
 _WORD: Final = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
-_HIDDEN: Final = "[Hidden]"
-FIREWALLED: Final = f"{_HIDDEN} [Firewalled]"
+FIREWALLED: Final = f"{HIDDEN} [Firewalled]"
 
 
 def of_schema(schema: Mapping[str, Any]) -> str:
@@ -87,7 +87,7 @@ def _small(value: Any, depth: int) -> Any:
         if depth == _DEEP:
             return {}
         pairs = islice(value.items(), _SAMPLED if depth == 0 else _SAMPLED * 2)
-        return {_key(key): _HIDDEN if is_firewalled(key) else _small(of, depth + 1) for key, of in pairs}
+        return {_key(key): HIDDEN if is_firewalled(key) else _small(of, depth + 1) for key, of in pairs}
     if isinstance(value, (list, tuple)):
         return [] if depth == _DEEP else [_small(each, depth + 1) for each in islice(value, _SAMPLED)]
     if isinstance(value, (set, frozenset)):
@@ -100,11 +100,6 @@ def _small(value: Any, depth: int) -> Any:
 def _key(key: Any) -> Any:
     """A key as programs write it."""
     return Keyword(key) if type(key) is str and _WORD.fullmatch(key) else key
-
-
-def is_firewalled(key: Any) -> bool:
-    """Whether models are not shown what is under a key."""
-    return isinstance(key, str) and (key.twin if isinstance(key, Keyword) else key).startswith("_")
 
 
 def is_function(value: Any) -> bool:

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any, Final
 
 from .._keyword import Keyword
+from ._hidden import HIDDEN, is_firewalled
 from ._key import dec
 from ._order import ordered
 from ._types import Builtin, Function, Pattern, Var
@@ -27,11 +28,20 @@ def show(value: Any, *, items: int | None = None) -> str:
 
 
 class Printer:
-    """Prints values; ``tick`` is called for each, so that a program that prints too much can be ended."""
+    """Prints values.
 
-    def __init__(self, items: int | None = None, tick: Callable[[], None] | None = None) -> None:
+    Args:
+        items: How many elements of a collection are shown; None for all.
+        tick: Called for each value, so that a program that prints too much can be ended.
+        hides: Whether models read it, who are not shown what is under keys that begin with ``_``.
+    """
+
+    def __init__(
+        self, items: int | None = None, tick: Callable[[], None] | None = None, *, hides: bool = False
+    ) -> None:
         self._items = items
         self._tick = tick
+        self._hides = hides
 
     def text(self, value: Any) -> str:
         """The value as a program would write it."""
@@ -40,11 +50,14 @@ class Printer:
         if isinstance(value, list):
             return self._within("[", value, len(value), "]")
         if isinstance(value, dict):
-            pairs = (f"{self.text(dec(key))} {self.text(value[key])}" for key in ordered(value))
+            pairs = (f"{self.text(dec(key))} {self._under(key, value)}" for key in ordered(value))
             return self._within("{", pairs, len(value), "}", shown=True)
         if isinstance(value, frozenset):
             return self._within("#{", map(dec, ordered(value)), len(value), "}")
         return _atom(value)
+
+    def _under(self, key: Any, of: dict[Any, Any]) -> str:
+        return HIDDEN if self._hides and is_firewalled(key) else self.text(of[key])
 
     def said(self, value: Any) -> str:
         """The value as ``str`` and ``println`` say it: texts without quotes, nothing for nil."""

@@ -8,10 +8,20 @@ from tests.agents._ways import both_ways
 from tests.agents.programs._orders import Asked, Report, look, send
 from typing_extensions import TypedDict
 
-from stagepost.agents import Agent, AgentGaveUp, Budget, BudgetExceeded, InvalidAgent, ScriptedModel, tool
+from stagepost.agents import (
+    Agent,
+    AgentGaveUp,
+    Budget,
+    BudgetExceeded,
+    InvalidAgent,
+    ScriptedModel,
+    provider_tool,
+    tool,
+)
 from stagepost.programs import Limits, PtcLisp
 
 DONE = "(return {:total 1})"
+WEB = provider_tool("web", {"anthropic": {"type": "web_search_20250305", "name": "web_search"}})
 
 
 async def test_a_program_calls_tools_and_returns_the_result() -> None:
@@ -257,6 +267,7 @@ class Looked(BaseModel):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
+        ({"programs": PtcLisp(), "toolsets": [WEB]}, "tools of its provider"),
         ({"programs": "lisp"}, "is not a language"),
         ({"programs": PtcLisp}, "is not a language"),
         ({"programs": PtcLisp(), "output": Report, "output_mode": "prompted"}, "leave output_mode out"),

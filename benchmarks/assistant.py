@@ -28,6 +28,7 @@ from stagepost.service.assistant import (
     Composed,
     Extracted,
     Plan,
+    StageBudgets,
     User,
 )
 from stagepost.service.channels import OutgoingPart
@@ -93,7 +94,8 @@ def workflow(seconds: float, *, refined: bool) -> AssistantWorkflow:
         composer=Agent("composer", "Write.", model=model(response=first), output=Composed),
     )
     judged, refiner = Judge(judge_agent(FunctionModel(judge))), refiner_agent(model(response=_PERIOD))
-    return AssistantWorkflow(agents, judged, refiner, senders={"sms": Sent()})
+    patient = StageBudgets.of(60)  # a model that takes as long as its stage may take would be judged late by chance
+    return AssistantWorkflow(agents, judged, refiner, senders={"sms": Sent()}, budgets=patient)
 
 
 async def answers(folder: Path, count: int, seconds: float, *, refined: bool, at_once: bool) -> Taken:

@@ -33,7 +33,7 @@ class Noted(Rules):
 
 
 class Held:
-    """An outbox that waits for ever behind a part, once it is out, and says so."""
+    """An outbox that says that a part has gone out, and then waits for ever."""
 
     def __init__(self, folder: Path, part: int | None, *, takes_our_id: bool) -> None:
         self.takes_our_id = takes_our_id

@@ -49,7 +49,7 @@ class Part:
     """A box.
 
     Attributes:
-        key: Unique among all; a place has its path, what only encloses places has its path with a slash behind it.
+        key: Unique among all; a place has its path, what only encloses places has its path and a slash.
         path: Its path; of places below the items of a fan-out as ``orders[]/check``, of those in a branch as
             ``checks[0]/stock``.
         name: What it is called.

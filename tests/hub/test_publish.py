@@ -18,9 +18,9 @@ from stagepost.hub import (
     MessageType,
     Published,
 )
+from stagepost.hub._distribution import Distribution
 from stagepost.hub._envelope import STANDARD
 from stagepost.hub._origin import OUTSIDE
-from stagepost.hub._publication import Publication
 from stagepost.hub._publisher import wait_for_room
 from stagepost.hub.testing import idle
 
@@ -331,11 +331,11 @@ async def test_one_that_found_room_before_its_turn_to_wait_does_not_wait() -> No
             (endpoint,) = hub._directory.endpoints()
             assert hub._router is not None
             assert hub._engine is not None
-            publication = Publication(hub._directory, hub._engine, Ping(1), OUTSIDE, STANDARD, math.inf)
+            distribution = Distribution(hub._directory, hub._engine, Ping(1), OUTSIDE, STANDARD, math.inf)
             envelope, _ = hub._router._address("gate", Ping(1), MessageType.NOTIFICATION, OUTSIDE, STANDARD)
-            await wait_for_room(publication, endpoint, envelope, 5)
+            await wait_for_room(distribution, endpoint, envelope, 5)
             gate.opened.set()
-    assert publication.report().delivered == ("gate",)
+    assert distribution.report().delivered == ("gate",)
     assert gate.seen == [0, 1]
 
 

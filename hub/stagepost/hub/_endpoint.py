@@ -11,9 +11,11 @@ from ._callers import NOBODY
 from ._engine import Engine
 from ._envelope import STANDARD, Envelope, EnvelopeState
 from ._events import DeadReason
+from ._handlers import Handlers
 from ._mailbox import Mailbox
 from ._message import MessageType, Priority
 from ._metrics import AgentMetrics
+from ._publication import Publication
 from ._tally import Tally
 from ._wake import Waiter
 from ._workers import Workers
@@ -54,6 +56,7 @@ class Endpoint:
     def __init__(
         self,
         agent: str,
+        handlers: Handlers,
         engine: Engine,
         *,
         concurrency: float,
@@ -72,12 +75,12 @@ class Endpoint:
         self.bell = Bell(engine.new_waiter) if bell is None else bell
         self._mailbox = Mailbox(mailbox, engine.account)
         self.workers = Workers(
-            agent,
+            self,
+            handlers,
             concurrency,
             self._mailbox,
             engine,
             self._note_left,
-            tally=self.tally,
             bell=self.bell,
             owns_tally=tally is None,
         )
@@ -115,8 +118,14 @@ class Endpoint:
         return self.workers.handling(spared)
 
     def stuck(self, held: AbstractSet[object]) -> list[Envelope]:
-        """What is queued or waits for room, and cannot start before one of the given handlers or hooks ends."""
-        return [*self._mailbox.queue, *self._mailbox.blocked] if self.workers.is_stuck(held) else []
+        """What is queued or waits for room, and cannot start before one of the given handlers or hooks ends.
+
+        Publications are left out: nobody waits for their handling.
+        """
+        if not self.workers.is_stuck(held):
+            return []
+        queued = [record for record in self._mailbox.queue if type(record) is not Publication]
+        return [*queued, *self._mailbox.blocked]
 
     def stuck_depth(self, held: AbstractSet[object]) -> int:
         """How much of that is queued."""
@@ -135,6 +144,16 @@ class Endpoint:
         else:
             return False
         workers = self.workers
+        if workers.resting or workers.vacancies:
+            workers.call()
+        return True
+
+    def take(self, publication: Publication) -> bool:
+        """Take a publication if there is room; as `accept`, but without an observer, and uncounted."""
+        mailbox, workers = self._mailbox, self.workers
+        if len(mailbox.queue) >= mailbox.limit:
+            return False
+        mailbox.queue.append(publication)
         if workers.resting or workers.vacancies:
             workers.call()
         return True
@@ -210,6 +229,8 @@ class Endpoint:
         victim = self._mailbox.evict(envelope) if self.overflow == "drop_oldest" else None
         if victim is None:
             return False
+        if type(victim) is Publication:
+            victim = self.workers.envelope(victim)
         victim.refuse(MailboxFull(self.id, self._mailbox.limit, dropped=True))
         self._engine.account.mark_dead(victim, DeadReason.DROPPED)
         return self.accept(envelope)
@@ -319,7 +340,8 @@ class Endpoint:
             envelope.refuse(refusal(self.id))
             yield envelope, EnvelopeState.BLOCKED
         while mailbox.queue:
-            envelope = mailbox.queue.popleft()
+            record = mailbox.queue.popleft()
+            envelope = self.workers.envelope(record) if type(record) is Publication else record
             if envelope.waiter is not None:
                 envelope.refuse(refusal(self.id))
             account.mark_dead(envelope, reason)

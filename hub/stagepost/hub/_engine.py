@@ -70,6 +70,7 @@ class Engine:
         sending: The middleware around everything that is sent, if there is any.
         patience: How long senders wait if they do not say so.
         new_envelope: Makes the record of a message.
+        shares: Whether recipients of a publication may share one record: not if each has to remember something.
         listeners: How many listeners there were, for their names.
         failures: The errors that ended the hub.
         callers: Who waits for an agent or the hub to stop.
@@ -106,6 +107,7 @@ class Engine:
         "owner",
         "patience",
         "sending",
+        "shares",
         "stamps",
         "terminate",
         "thread",
@@ -144,6 +146,7 @@ class Engine:
         self.thread = get_ident()
         self.failures: list[BaseException] = []
         self.new_envelope = new_envelope
+        self.shares = new_envelope is Envelope
         self.patience = patience
         self.onion = onion
         self.sending = sending

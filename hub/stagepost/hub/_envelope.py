@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from ._deadlines import Bucket
 from ._handlers import Handler
@@ -40,8 +40,9 @@ _STAGES: dict[EnvelopeState, Literal["room", "turn", "handler"]] = {
     EnvelopeState.ENDED: "handler",
     EnvelopeState.TURNED_AWAY: "room",
 }
+NEVER: Final = math.inf
 # Looked up once: a look-up costs as much as several assignments.
-_NEVER, _BLOCKED, _TURNED_AWAY = math.inf, EnvelopeState.BLOCKED, EnvelopeState.TURNED_AWAY
+_BLOCKED, _TURNED_AWAY = EnvelopeState.BLOCKED, EnvelopeState.TURNED_AWAY
 
 
 class Trail(NamedTuple):
@@ -170,7 +171,7 @@ class Envelope:
         self.trail = trail
         self.number = number
         self.sent = sent
-        self.deadline = _NEVER
+        self.deadline = NEVER
         self.waiter: Waiter | None = None
         self.state = _BLOCKED
         self.bucket: Bucket | None = None

@@ -7,6 +7,7 @@ from ._blueprint import Blueprint
 from ._endpoint import Endpoint
 from ._engine import Engine
 from ._envelope import Envelope
+from ._handlers import Handlers
 from ._registration import Options
 from ._running import running
 from ._supervising import Terminate, supervise
@@ -23,9 +24,12 @@ class Instance(Endpoint):
 
     __slots__ = ("_is_held", "_successor", "blueprint", "touched")
 
-    def __init__(self, agent: str, engine: Engine, options: Options, tally: Tally, bell: Bell) -> None:
+    def __init__(  # noqa: PLR0917 - made in one place
+        self, agent: str, handlers: Handlers, engine: Engine, options: Options, tally: Tally, bell: Bell
+    ) -> None:
         super().__init__(
             agent,
+            handlers,
             engine,
             concurrency=options.concurrency,
             mailbox=options.mailbox,

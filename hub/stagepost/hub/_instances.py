@@ -15,6 +15,7 @@ from ._deadlines import Bucket
 from ._engine import Engine
 from ._envelope import Envelope, EnvelopeState
 from ._events import DeadReason, InstanceTerminated
+from ._handlers import Handlers
 from ._instance import Instance
 from ._keying import Keying
 from ._lifecycle import Alarm
@@ -41,9 +42,10 @@ class Instances:
         tally: The counts of the messages of all.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - made in one place
         self,
         agent: str,
+        handlers: Handlers,
         engine: Engine,
         options: Options,
         keying: Keying,
@@ -52,6 +54,7 @@ class Instances:
         self.id = agent
         self.bell = Bell(engine.new_waiter)
         self.tally = Tally()
+        self._handlers = handlers
         self._engine = engine
         self._options = options
         self._keying = keying
@@ -147,7 +150,7 @@ class Instances:
 
     def _made(self, key: Hashable) -> Instance:
         self._make_room()
-        instance = Instance(self.id, self._engine, self._options, self.tally, self.bell)
+        instance = Instance(self.id, self._handlers, self._engine, self._options, self.tally, self.bell)
         terminate = partial(self._terminate, key, instance)
         instance.begin(self._engine, self._options, self._blueprint(key), terminate, self._last.get(key))
         return instance

@@ -62,7 +62,9 @@ class KeyedRegistration(Registration):
             InstancesFull: There are too many instances.
         """
         if self._instances is None:
-            self._instances = Instances(self.id, engine, self.options, self._keying, self._source.blueprint)
+            self._instances = Instances(
+                self.id, self.handlers, engine, self.options, self._keying, self._source.blueprint
+            )
         return self._instances.instance_for(payload)
 
     def own_endpoint(self, engine: Engine) -> Endpoint:

@@ -9,6 +9,8 @@ from ._envelope import Envelope
 from ._groups import Room, Standing
 from ._handlers import NOBODY, Handlers
 from ._message import Message
+from ._publication import Publication
+from ._running import Record
 from ._tally import Tally
 from ._wake import Waiter
 from .errors import WrongThread
@@ -58,7 +60,7 @@ class Listener:
         self.tally = Tally()
         self._limit = limit
         self._engine = engine
-        self._buffer: deque[Envelope] = deque()
+        self._buffer: deque[Record] = deque()
         self._waiters: OrderedDict[Waiter, None] = OrderedDict()
 
     @property
@@ -90,6 +92,15 @@ class Listener:
         self._engine.account.start(envelope)
         self._buffer.append(envelope)
         self._engine.account.handle(envelope, None)
+        self._wake()
+        return True
+
+    def take(self, publication: Publication) -> bool:
+        """Take a publication if there is room; as `accept`, but without an observer, and uncounted."""
+        if len(self._buffer) >= self._limit:
+            return False
+        self._buffer.append(publication)
+        self._engine.account.handled += 1
         self._wake()
         return True
 
@@ -135,7 +146,9 @@ class Listener:
             if self.closing:
                 raise StopAsyncIteration
             await self._wait()
-        return self._buffer.popleft().message(engine.stamps)
+        record = self._buffer.popleft()
+        envelope = record.envelope(self, NOBODY) if type(record) is Publication else record
+        return envelope.message(engine.stamps)
 
     async def _wait(self) -> None:
         """Wait to be woken; a task that is cancelled removes itself, or wakes the next one if it was woken already."""

@@ -8,6 +8,7 @@ from ._account import Account
 from ._envelope import Envelope, EnvelopeState
 from ._lanes import Lanes
 from ._message import MessageType, Priority
+from ._running import Record
 
 _NORMAL: Final = Priority.NORMAL  # looked up once: an enum member costs as much as the rest of the line
 _SHORT: Final = 32
@@ -25,22 +26,24 @@ class Dormant:
     def __len__(self) -> int:
         return 0
 
-    def __iter__(self) -> Iterator[Envelope]:
+    def __iter__(self) -> Iterator[Record]:
         return iter(())
 
-    def append(self, envelope: Envelope) -> None:
+    def append(self, record: Record) -> None:
         """Queue the first message since."""
-        self._mailbox.queue = deque((envelope,))
+        self._mailbox.queue = deque((record,))
 
 
 class Mailbox:
-    """A bounded queue of envelopes. Senders that find it full wait in line, and get room in that order.
+    """A bounded queue of envelopes, and of publications whose envelopes nobody has needed yet.
+
+    Senders that find it full wait in line, and get room in that order.
 
     Code that takes an envelope from the queue has to `admit` from the line in the same step: then there is never room
     while somebody waits, and nobody overtakes the line.
 
     Attributes:
-        queue: Accepted envelopes; a plain deque until it has to serve priorities, or to remove one of many envelopes
+        queue: What was accepted; a plain deque until it has to serve priorities, or to remove one of many envelopes
             from the middle in constant time. While its agent has no workers it takes less memory.
         blocked: Envelopes without room, oldest first.
         limit: How many messages it holds; infinity for any number.
@@ -51,7 +54,7 @@ class Mailbox:
     def __init__(self, limit: float, account: Account) -> None:
         self._account = account
         self.limit = limit
-        self.queue: deque[Envelope] | Lanes = deque()
+        self.queue: deque[Record] | Lanes = deque()
         self.blocked: OrderedDict[Envelope, None] = _NOBODY
 
     def accept(self, envelope: Envelope) -> bool:
@@ -92,7 +95,7 @@ class Mailbox:
             admitted += 1
         return admitted
 
-    def evict(self, newcomer: Envelope) -> Envelope | None:
+    def evict(self, newcomer: Envelope) -> Record | None:
         """Remove the oldest of the least urgent messages, unless it is more urgent than the new one."""
         queue = self.queue
         if isinstance(queue, Lanes):

@@ -14,7 +14,7 @@ from ._origin import OUTSIDE, Cause
 from ._publisher import Publisher
 from ._report import Delivery
 from ._router import Router, terms_of
-from ._running import running
+from ._running import running_record
 from ._sending import SendingLayers, Stamped
 from ._time_slice import TimeSlice
 from ._topics import check_topic
@@ -96,7 +96,7 @@ class Outbox:
                 )
                 return
             router = self._router or self._missing(recipient)
-            plain = sender is None and trace is None and cause is None and running() is None
+            plain = sender is None and trace is None and cause is None and running_record() is None
             origin = OUTSIDE if plain else router.origin(sender, trace, cause)
             terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
             rest = router.send(recipient, payload, origin, terms, timeout, ttl)
@@ -204,7 +204,7 @@ class Outbox:
                     again, payload, headers, type=MessageType.REQUEST, recipient=recipient, sender=sender
                 )
             router = self._router or self._missing(recipient)
-            plain = sender is None and trace is None and cause is None and running() is None
+            plain = sender is None and trace is None and cause is None and running_record() is None
             origin = OUTSIDE if plain else router.origin(sender, trace, cause, asks=True)
             terms = STANDARD if headers is None and priority is _NORMAL else terms_of(headers, priority)
             wanted = expected(expect)

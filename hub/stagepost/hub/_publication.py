@@ -1,246 +1,78 @@
-"""A publication in progress: the result for each recipient so far."""
+"""A publication: one record that lies in the mailboxes of all its recipients."""
 
-import math
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from typing import Final, final
 
-from ._directory import Directory, Subscriber
-from ._endpoint import Endpoint
-from ._engine import Engine
-from ._envelope import Envelope, Terms, Trail
-from ._events import DeadReason, Published
-from ._groups import Group, Room
-from ._handlers import NOBODY
-from ._listener import Listener
+from ._envelope import NEVER, Envelope, EnvelopeState, Occupant, Recipient, Terms, Trail
+from ._handlers import Handler
 from ._message import MessageType
-from ._origin import Origin
-from ._report import Delivery
-from .errors import DeliveryError, MailboxFull
-
-Target: TypeAlias = Endpoint | Listener
 
 
+@final
 class Publication:
-    """One payload for many recipients, each of which gets an envelope of its own.
+    """One payload for many recipients, each of which handles it by itself.
+
+    It has what its deliveries have in common. Each of them gets an `Envelope` of its own, once, when something about it
+    is asked or goes wrong: its handler takes a context or sends messages, it fails or is dropped, somebody waits for
+    it, an observer wants its events. Most never need one, and are delivered in half the time.
+
+    The numbers of its recipients follow one another, from `number` on. Envelopes get them in the order in which they
+    are made.
 
     Attributes:
-        type: The kind of message.
-        waiting: The full recipients, with their envelopes.
+        payload: The payload.
+        kind: Its class when it was published, by which handlers are chosen.
+        type: The type of its messages.
+        sender: The agent that published it, if any.
+        terms: The terms of its messages, with a normal priority unless all of them have envelopes.
+        trail: What they inherit.
+        number: The number of the first one.
+        sent: When it was published.
+        deadline: Infinity: messages that expire have envelopes from the start.
+        state: It is queued; what is handled has no state of its own before it has an envelope.
     """
 
-    __slots__ = (
-        "_delivered",
-        "_directory",
-        "_due",
-        "_engine",
-        "_full",
-        "_groups",
-        "_not_handled",
-        "_now",
-        "_origin",
-        "_payload",
-        "_stopped",
-        "_taken",
-        "_terms",
-        "_trail",
-        "type",
-        "waiting",
-    )
+    __slots__ = ("_next", "_opened", "kind", "number", "payload", "sender", "sent", "terms", "trail", "type")
 
-    def __init__(  # noqa: PLR0917 - made in one place, of what it is
-        self, directory: Directory, engine: Engine, payload: object, origin: Origin, terms: Terms, lasting: float
+    deadline: Final = NEVER
+    state: Final = EnvelopeState.QUEUED
+
+    def __init__(  # noqa: PLR0917 - what an envelope is made of, but for its recipient
+        self,
+        payload: object,
+        type_: MessageType,
+        sender: str | None,
+        terms: Terms,
+        trail: Trail,
+        number: int,
+        sent: float,
     ) -> None:
-        self._directory = directory
-        self._engine = engine
-        self._payload = payload
-        self._origin = origin
-        self._trail = origin.trail
-        self._terms = terms
-        self.type = MessageType.BROADCAST if terms.topic is None else MessageType.NOTIFICATION
-        self._now = engine.stamps.clock()
-        self._due = self._now + lasting
-        self._delivered: list[str] = []
-        self._full: list[str] = []
-        self._not_handled: list[str] = []
-        self._stopped: list[str] = []
-        self.waiting: list[tuple[Target, Envelope]] = []
-        self._groups: dict[Envelope, tuple[Group[Subscriber], Subscriber]] | None = None
-        self._taken: set[Subscriber] = set()
+        self.payload = payload
+        self.kind = type(payload)
+        self.type = type_
+        self.sender = sender
+        self.terms = terms
+        self.trail = trail
+        self.number = self._next = number
+        self.sent = sent
+        self._opened: dict[Occupant, Envelope] | None = None
 
-    def deliver(self, recipients: Iterable[Subscriber]) -> None:
-        """Deliver wherever there is room, without letting anybody else run."""
-        engine, payload, sender, terms = self._engine, self._payload, self._origin.sender, self._terms
-        stamps, now, due, type_ = engine.stamps, self._now, self._due, self.type
-        payload_class, before, trail, delivered = type(payload), stamps.count, self._trail, self._delivered
-        new_envelope = engine.new_envelope
-        if trail.trace is None:  # all of them belong to one trace, named after the first message
-            trail = Trail(trail.cause, stamps.message_id(before + 1, now))
-        for recipient in recipients:
-            agent = recipient.id
-            if agent == sender:
-                continue
-            handlers = recipient.handlers
-            handler = handlers.exact.get(payload_class) or handlers.look_up(payload_class)
-            if handler is None and terms.topic is None:
-                continue
-            try:
-                endpoint: Target = recipient.endpoint or recipient.open_endpoint(engine, payload)
-            except DeliveryError as error:
-                self._trail = trail
-                self._miss(recipient, error)
-                continue
-            stamps.count += 1
-            envelope = new_envelope(
-                endpoint, handler or NOBODY, payload, type_, sender, terms, trail, stamps.count, now
-            )
-            envelope.deadline = due
-            if handler is None:
-                self._not_handled.append(agent)
-                engine.account.lose(envelope, DeadReason.UNHANDLED)
-            elif endpoint.accept(envelope):
-                delivered.append(agent)
-                if due < math.inf:
-                    endpoint.arm(envelope)
-            else:
-                self.waiting.append((endpoint, envelope))
-        if stamps.count > before:
-            self._trail = trail
+    def envelope(self, recipient: Recipient, handler: Handler, kind: type[Envelope] = Envelope) -> Envelope:
+        """The envelope for one recipient, which must not have one yet."""
+        number = self._next
+        self._next = number + 1
+        return kind(recipient, handler, self.payload, self.type, self.sender, self.terms, self.trail, number, self.sent)
 
-    def share(self, group: Group[Subscriber], *, alone: bool) -> None:
-        """Deliver to one member of a group, unless there is nobody but those who get it anyway.
+    def opened(self, worker: Occupant) -> Envelope | None:
+        """The envelope that was made for a worker."""
+        return None if self._opened is None else self._opened.get(worker)
 
-        Args:
-            group: The group.
-            alone: Whether nobody else has run since the publication began.
+    def open(self, worker: Occupant, recipient: Recipient, handler: Handler) -> Envelope:
+        """Make the envelope for a worker that handles the publication for its agent, or has done so.
+
+        It is kept for all who ask later, for example a task that the handler has started.
         """
-        member = group.choose(type(self._payload), self._gets_no_share)
-        if member is None:
-            return
-        self._taken.add(member)
-        before = len(self.waiting)
-        self.deliver((member,) if alone else self.present((member,)))
-        if len(self.waiting) > before:
-            _, envelope = self.waiting[-1]
-            self._groups = self._groups or {}
-            self._groups[envelope] = group, member
-
-    def note_served(self, recipients: Iterable[Subscriber]) -> None:
-        """Note who gets it by subscriptions of their own, before the groups are served."""
-        self._taken.update(recipients)
-
-    def _gets_no_share(self, member: Subscriber) -> bool:
-        return member.id == self._origin.sender or member in self._taken
-
-    def target(self, endpoint: Target, envelope: Envelope) -> Target:
-        """The recipient that is to be tried now: in a group, another member that has room by now, if there is one."""
-        if self._groups is None or envelope not in self._groups:
-            return endpoint
-        group, member = self._groups[envelope]
-        chosen = group.choose(type(self._payload), self._gets_no_share)
-        handler = None if chosen is None else chosen.handlers.look_up(type(self._payload))
-        if chosen is None or handler is None or not (endpoint.closing or chosen.standing().room is Room.FREE):
-            return endpoint
-        try:
-            another = chosen.endpoint or chosen.open_endpoint(self._engine, self._payload)
-        except DeliveryError:  # it has no instance for this payload
-            return endpoint
-        self._taken.discard(member)
-        self._taken.add(chosen)
-        self._groups[envelope] = group, chosen
-        envelope.recipient, envelope.handler = another, handler
-        return another
-
-    def _name(self, envelope: Envelope) -> str:
-        """The name for the report of a recipient that does not get it: a group has one for all its members."""
-        shared = None if self._groups is None else self._groups.get(envelope)
-        return envelope.recipient.id if shared is None else shared[0].name
-
-    def present(self, recipients: Iterable[Subscriber]) -> Iterator[Subscriber]:
-        """The recipients that can still be served after others have run; records the rest."""
-        is_open = self._directory.is_open(inside=self._origin.inside)
-        for recipient in recipients:
-            if is_open and self._directory.holds(recipient):
-                yield recipient
-            elif recipient.id != self._origin.sender and recipient.handlers.look_up(type(self._payload)) is not None:
-                self._come_too_late(recipient)
-
-    def _miss(self, recipient: Subscriber, error: DeliveryError) -> None:
-        """No instance of a recipient can take it: there are too many, or its payload has no key."""
-        envelope = self._never_delivered(recipient)
-        if isinstance(error, MailboxFull):
-            self.note_full(envelope)
-        else:
-            engine = self._engine
-            engine.log.error("no key for a publication", hub=engine.hub, agent=recipient.id, exc_info=error.__cause__)
-            self._not_handled.append(recipient.id)
-            engine.account.lose(envelope, DeadReason.UNHANDLED)
-
-    def _come_too_late(self, recipient: Subscriber) -> None:
-        self.note_stopped(self._never_delivered(recipient))
-
-    def _never_delivered(self, recipient: Subscriber) -> Envelope:
-        """The record of a message that no mailbox gets."""
-        engine, stamps = self._engine, self._engine.stamps
-        endpoint = (
-            recipient if isinstance(recipient, Listener) else recipient.endpoint or recipient.new_endpoint(engine)
-        )
-        stamps.count += 1
-        return engine.new_envelope(
-            endpoint,
-            NOBODY,
-            self._payload,
-            self.type,
-            self._origin.sender,
-            self._terms,
-            self._trail,
-            stamps.count,
-            self._now,
-        )
-
-    def deliver_again(self, endpoint: Target, envelope: Envelope) -> bool:
-        """Deliver to a recipient that was full before; True if this is settled, delivered or not."""
-        if endpoint.closing:
-            self.note_stopped(envelope)
-        elif endpoint.accept(envelope):
-            endpoint.arm(envelope)
-            self.note_delivered(envelope)
-        else:
-            return False
-        return True
-
-    def note_delivered(self, envelope: Envelope) -> None:
-        """A recipient that was full has taken it."""
-        self._delivered.append(envelope.recipient.id)
-
-    def note_full(self, envelope: Envelope) -> None:
-        """A recipient had no room in time."""
-        self._full.append(self._name(envelope))
-        self._engine.account.lose(envelope, DeadReason.MAILBOX_FULL)
-
-    def note_stopped(self, envelope: Envelope) -> None:
-        """A recipient has left, or the hub takes no more."""
-        is_open = self._directory.is_open(inside=self._origin.inside)
-        self._stopped.append(self._name(envelope))
-        self._engine.account.lose(envelope, DeadReason.RECIPIENT_GONE if is_open else DeadReason.HUB_STOPPED)
-
-    def event(self) -> Published:
-        """The event for the observer."""
-        return Published(
-            hub=self._engine.hub,
-            topic=self._terms.topic,
-            sender=self._origin.sender,
-            delivered=len(self._delivered),
-            lost=len(self._full) + len(self._not_handled) + len(self._stopped),
-            cause=self._origin.trail.cause,
-            trace=self._trail.trace,
-        )
-
-    def report(self) -> Delivery:
-        """The report: who got it and who did not."""
-        return Delivery(
-            delivered=tuple(self._delivered),
-            full=tuple(self._full),
-            not_handled=tuple(self._not_handled),
-            stopped=tuple(self._stopped),
-            trace=self._trail.trace,
-        )
+        if self._opened is None:
+            self._opened = {}
+        envelope = self._opened[worker] = self.envelope(recipient, handler)
+        envelope.worker, envelope.state = worker, EnvelopeState.ENDED
+        return envelope

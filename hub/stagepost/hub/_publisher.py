@@ -7,6 +7,7 @@ from typing import Any, Final
 from anyio import create_task_group
 
 from ._directory import Directory, Subscriber
+from ._distribution import Distribution
 from ._endpoint import Endpoint
 from ._engine import Engine
 from ._envelope import Envelope, Terms
@@ -16,7 +17,6 @@ from ._inquiry import Inquiry
 from ._limits import TIMEOUT, Duration, count, seconds
 from ._message import MessageType
 from ._origin import Origin
-from ._publication import Publication
 from ._registration import Registration
 from ._replies import Replies
 from ._report import Delivery
@@ -50,22 +50,22 @@ class Publisher:
         topic = terms.topic
         if not origin.inside and self._router.is_inside():
             origin = origin._replace(inside=True)
-        publication = Publication(self._directory, self._engine, payload, origin, terms, lasting)
+        distribution = Distribution(self._directory, self._engine, payload, origin, terms, lasting)
         try:
             self._directory.check_open("*" if topic is None else topic, inside=origin.inside)
         except HubStopped as error:
-            self._router.note_refusal(error, "*", payload, publication.type, origin, topic=topic)
+            self._router.note_refusal(error, "*", payload, distribution.type, origin, topic=topic)
             raise
         recipients = self._everybody() if topic is None else self._directory.topics.match(topic)
         if topic is None or self._directory.groups is None:
-            await self._deliver(publication, tuple(recipients))
+            await self._deliver(distribution, tuple(recipients))
         else:
-            await self._share(publication, tuple(recipients), self._directory.groups.match(topic))
-        if publication.waiting:
+            await self._share(distribution, tuple(recipients), self._directory.groups.match(topic))
+        if distribution.waiting:
             for _ in range(_TURNS):
                 await self._engine.time_slice.next()
-            await self._insist(publication, patience)
-        event, report = publication.event(), publication.report()
+            await self._insist(distribution, patience)
+        event, report = distribution.event(), distribution.report()
         if not report.delivered:
             self._engine.account.unheard += 1
         self._engine.emit(event)
@@ -124,47 +124,49 @@ class Publisher:
         return chain(agents, _one_of_each(groups, payload, sender, set(alone))) if groups else agents
 
     async def _share(
-        self, publication: Publication, recipients: Sequence[Subscriber], groups: Sequence[Group[Subscriber]]
+        self, distribution: Distribution, recipients: Sequence[Subscriber], groups: Sequence[Group[Subscriber]]
     ) -> None:
         """Deliver to one member of each group, and to all that subscribe alone."""
         time_slice, alone = self._engine.time_slice, True
-        publication.note_served(recipients)
+        distribution.note_served(recipients)
         for number, group in enumerate(groups):
             if time_slice.spend(len(group.members)) and number:
                 await time_slice.next()
                 alone = False
-            publication.share(group, alone=alone)
-        await self._deliver(publication, recipients, alone=alone)
+            distribution.share(group, alone=alone)
+        await self._deliver(distribution, recipients, alone=alone)
 
-    async def _deliver(self, publication: Publication, recipients: Sequence[Subscriber], *, alone: bool = True) -> None:
+    async def _deliver(
+        self, distribution: Distribution, recipients: Sequence[Subscriber], *, alone: bool = True
+    ) -> None:
         time_slice = self._engine.time_slice
         for start in range(0, len(recipients), _AT_ONCE):
             some = recipients[start : start + _AT_ONCE]
             if time_slice.spend(len(some)) and start:
                 await time_slice.next()
                 alone = False
-            publication.deliver(some if alone else publication.present(some))
+            distribution.deliver(some if alone else distribution.present(some))
 
-    async def _insist(self, publication: Publication, patience: float) -> None:
+    async def _insist(self, distribution: Distribution, patience: float) -> None:
         """Try full recipients again after others have run; if still full, a recipient's policy applies."""
         time_slice = self._engine.time_slice
         patient: list[tuple[Endpoint, Envelope]] = []
-        for endpoint, envelope in publication.waiting:
+        for endpoint, envelope in distribution.waiting:
             await time_slice.take()
-            target = publication.target(endpoint, envelope)
-            if publication.deliver_again(target, envelope):
+            target = distribution.target(endpoint, envelope)
+            if distribution.deliver_again(target, envelope):
                 continue
             if patience > 0 and target.overflow == "wait" and isinstance(target, Endpoint):
                 patient.append((target, envelope))
             elif target.displaces(envelope):
-                publication.note_delivered(envelope)
+                distribution.note_delivered(envelope)
             else:
-                publication.note_full(envelope)
+                distribution.note_full(envelope)
         if patient:
             async with create_task_group() as tasks:
                 for endpoint, envelope in patient:
                     await time_slice.take()
-                    tasks.start_soon(wait_for_room, publication, endpoint, envelope, patience)
+                    tasks.start_soon(wait_for_room, distribution, endpoint, envelope, patience)
 
 
 def _one_of_each(
@@ -182,15 +184,15 @@ def _one_of_each(
             yield member.id
 
 
-async def wait_for_room(publication: Publication, endpoint: Endpoint, envelope: Envelope, patience: float) -> None:
-    """Let a publication wait for room at a full recipient."""
-    if publication.deliver_again(endpoint, envelope):  # others ran before this task did
+async def wait_for_room(distribution: Distribution, endpoint: Endpoint, envelope: Envelope, patience: float) -> None:
+    """Let a message wait for room at a full recipient."""
+    if distribution.deliver_again(endpoint, envelope):  # others ran before this task did
         return
     try:
         await endpoint.wait_for_room(envelope, patience)
     except MailboxFull:
-        publication.note_full(envelope)
+        distribution.note_full(envelope)
     except DeliveryError:
-        publication.note_stopped(envelope)
+        distribution.note_stopped(envelope)
     else:
-        publication.note_delivered(envelope)
+        distribution.note_delivered(envelope)

@@ -111,6 +111,7 @@ class Registration:
         options = self.options
         return Endpoint(
             self.id,
+            self.handlers,
             engine,
             concurrency=options.concurrency,
             mailbox=options.mailbox,

@@ -51,10 +51,11 @@ def stuck_agents(directory: Directory, stamps: Stamps, longer_than: float) -> tu
 
 def _oldest(endpoint: Endpoint, before: float) -> Iterator[tuple[Endpoint, Envelope, float]]:
     """The message that an agent has been handling longest, if that began early enough."""
-    running = [(worker.began, worker.current) for worker in endpoint.workers.staff if worker.current is not None]
-    began, envelope = min(running, key=lambda each: each[0], default=(before, None))
-    if envelope is not None and began < before:
-        yield endpoint, envelope, began
+    running = [worker for worker in endpoint.workers.staff if worker.current is not None and worker.began < before]
+    oldest = min(running, key=lambda worker: worker.began, default=None)
+    envelope = None if oldest is None else oldest.handled()
+    if oldest is not None and envelope is not None:
+        yield endpoint, envelope, oldest.began
 
 
 def _stuck(endpoint: Endpoint, envelope: Envelope, began: float, stamps: Stamps, now: float) -> StuckAgent:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from anyio.lowlevel import cancel_shielded_checkpoint, checkpoint
 
 _SLICE: Final = 0.002
-_CALLS: Final = 1024
+_CALLS: Final = 2048
 LOOK_EVERY: Final = 16
 """How many calls come between two checks of the clock."""
 _SENDS: Final = 256

@@ -11,12 +11,13 @@ from ._engine import Engine
 from ._envelope import Envelope, EnvelopeState
 from ._events import DeadReason
 from ._guards import TaskGuard, cancellation, is_cancelled, new_guard, watch_cancel
-from ._handlers import NOBODY
+from ._handlers import NOBODY, Handler, Handlers
 from ._invoking import invoke
 from ._mailbox import Mailbox
 from ._message import MessageType
+from ._publication import Publication
 from ._relays import NotCarried
-from ._running import reset_running, set_running
+from ._running import Record, reset_running, set_running, set_worker
 from ._tally import Tally
 from .errors import HandlerFailed, HubStopped, RequestError
 
@@ -29,6 +30,7 @@ class Pool(Protocol):
     """The pool of workers, as a worker sees it."""
 
     engine: Engine
+    handlers: Handlers
     mailbox: Mailbox
     paused: bool
     tally: Tally
@@ -38,6 +40,15 @@ class Pool(Protocol):
 
     async def rest(self) -> bool:
         """Wait to be called; False if the worker is no longer needed."""
+
+    def handler_of(self, publication: Publication, /) -> Handler:
+        """The handler for a publication that was queued here."""
+
+    def envelope(self, publication: Publication, /) -> Envelope:
+        """The envelope for it."""
+
+    def open(self, publication: Publication, worker: "Worker", /) -> Envelope:
+        """The same for one that a worker handles, or has handled."""
 
     def leave(self, worker: "Worker", /) -> None:
         """A worker has ended."""
@@ -57,7 +68,7 @@ class Worker:
     left a scope open or cancelled the task.
 
     Attributes:
-        current: The envelope that it handles.
+        current: The message or publication that it handles.
         began: When that started, on the hub's clock.
     """
 
@@ -70,7 +81,7 @@ class Worker:
         self._containment: Containment
         self._guard: TaskGuard
         self._culprit = NOBODY.name
-        self.current: Envelope | None = None
+        self.current: Record | None = None
         self.began = 0.0
 
     @property
@@ -83,6 +94,21 @@ class Worker:
         """Whether the running handler was cancelled."""
         return self._scope.cancel_called
 
+    def handled(self) -> Envelope | None:
+        """The message that it handles."""
+        record = self.current
+        return self.delivery(record) if type(record) is Publication else record
+
+    def delivery(self, publication: Publication) -> Envelope:
+        """The envelope for a publication that it handles, or has handled."""
+        envelope = publication.opened(self)
+        if envelope is None:
+            envelope = self._pool.open(publication, self)
+            if self.current is publication:
+                envelope.state = _RUNNING
+                self.current = envelope
+        return envelope
+
     def relieve(self) -> None:
         """Let it finish the running handler, and check what to do before it starts another message."""
         self._interrupted = True
@@ -94,6 +120,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work until it is no longer needed."""
+        set_worker(self)
         watch_cancel(self.relieve)
         try:
             while await self._work_in_scope():
@@ -140,44 +167,55 @@ class Worker:
         pool, engine = self._pool, self._pool.engine
         mailbox, account = pool.mailbox, engine.account
         clock, wrapped = engine.stamps.clock, engine.onion is not None
-        guard, tally = self._guard, pool.tally
+        guard, tally, handlers = self._guard, pool.tally, pool.handlers
         state, scope = guard.state, guard.scope
         totals, number, before = tally.totals or tally.wake(), 0, None
         since = now = clock()
         turn_ends = now + _TURN
         while mailbox.queue and not self._interrupted:
-            envelope = mailbox.queue.popleft()
+            record = mailbox.queue.popleft()
             if mailbox.blocked:
                 pool.admit()
-            if envelope.deadline <= now and self._expires(envelope):
+            envelope = None
+            if type(record) is Publication:
+                handler = handlers.exact.get(record.kind) or pool.handler_of(record)
+                if wrapped or account.observed or not handler.is_plain:
+                    envelope = record = pool.envelope(record)
+            elif record.deadline <= now and self._expires(record):
                 continue
-            self.current = envelope
+            else:
+                envelope, handler = record, record.handler
+            self.current = record
             self.began = began = now
-            envelope.worker = self
-            token = set_running(envelope)
+            token = set_running(record)
             before = before or token
-            envelope.state = _RUNNING
-            if account.observed:
-                account.start(envelope)
-            handler = envelope.handler
+            if envelope is not None:
+                envelope.worker = self
+                envelope.state = _RUNNING
+                if account.observed:
+                    account.start(envelope)
             try:
-                if handler.is_plain and not wrapped:
+                if envelope is None or (handler.is_plain and not wrapped):
                     call = handler.call  # an attribute, not a method: methods are looked up more slowly
-                    reply = await call(envelope.payload)
+                    reply = await call(record.payload)
                 else:
                     reply = await invoke(engine, handler, envelope)
             except BaseException as error:
-                if not self._contains(envelope, error):
+                if not self._contains(error):
                     raise
                 tally.spoilt += 1
             else:
-                if envelope.type is _REQUEST or envelope.bucket is not None or account.observed:
+                if envelope is None and (self.current is not record or account.observed):
+                    envelope = self.handled()
+                if envelope is None:
+                    account.handled += 1
+                elif envelope.type is _REQUEST or envelope.bucket is not None or account.observed:
                     account.handle(envelope, reply)
                 else:  # the same, inlined
                     envelope.state = _ENDED
                     account.handled += 1
             self.current = None
-            sent, now = envelope.sent, clock()
+            sent, now = record.sent, clock()
             totals[int((now - sent) * 1e6).bit_length()] += 1
             number += 1
             if state.cancel_scope is not scope:
@@ -205,9 +243,11 @@ class Worker:
         self.engine.account.mark_dead(envelope, DeadReason.EXPIRED)
         return True
 
-    def _contains(self, envelope: Envelope, error: BaseException) -> bool:
-        """End an envelope whose handler raised. False if the error is a cancellation that must propagate."""
-        engine, agent = self.engine, envelope.recipient.id
+    def _contains(self, error: BaseException) -> bool:
+        """End the message whose handler raised. False if the error is a cancellation that must propagate."""
+        engine, envelope = self.engine, self.handled()
+        assert envelope is not None  # noqa: S101 - a handler has just raised
+        agent = envelope.recipient.id
         failure = self._containment.failure_of(error)
         if failure is None:
             envelope.refuse(HubStopped(agent, engine.hub))  # any other interruption has answered the requester before

@@ -8,13 +8,14 @@ from typing import Any, Final
 from ._bell import Bell
 from ._callers import NOBODY
 from ._engine import Engine
-from ._envelope import Envelope
+from ._envelope import Envelope, Recipient
 from ._groups import Room, Standing
 from ._guards import is_cancelled
+from ._handlers import Handler, Handlers
 from ._lifecycle import Lifecycle
 from ._mailbox import Mailbox
 from ._owned import OwnedTask
-from ._tally import Tally
+from ._publication import Publication
 from ._wake import Waiter
 from ._worker import Worker
 
@@ -26,6 +27,7 @@ class Workers:
     """The workers of one agent, started when a message finds none idle, up to a limit; a few are kept idle.
 
     Attributes:
+        handlers: The agent's handlers.
         staff: The live workers.
         owned: The tasks that the agent owns; None as long as it had none.
         tally: The counts of the agent's messages.
@@ -40,16 +42,17 @@ class Workers:
     """
 
     __slots__ = (
-        "_agent",
         "_asked",
         "_is_warm",
         "_on_empty",
         "_owns_tally",
+        "_recipient",
         "_surplus",
         "bell",
         "closing",
         "engine",
         "halted",
+        "handlers",
         "lifecycle",
         "mailbox",
         "on_failure",
@@ -61,19 +64,21 @@ class Workers:
         "vacancies",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - made in one place
         self,
-        agent: str,
+        recipient: Recipient,
+        handlers: Handlers,
         limit: float,
         mailbox: Mailbox,
         engine: Engine,
         on_empty: Callable[[], None],
         *,
-        tally: Tally,
         bell: Bell,
         owns_tally: bool,
     ) -> None:
-        self.tally = tally
+        self._recipient = recipient
+        self.handlers = handlers
+        self.tally = recipient.tally
         self._owns_tally = owns_tally
         self.mailbox = mailbox
         self.engine = engine
@@ -85,7 +90,6 @@ class Workers:
         self.on_failure: Callable[[BaseException, Envelope | None], None] | None = None
         self.owned: set[OwnedTask] | None = None
         self.bell = bell
-        self._agent = agent
         self.vacancies = limit
         self._is_warm = False
         self._surplus = 0
@@ -108,8 +112,20 @@ class Workers:
 
     def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Envelope]:
         """The envelopes being handled, except those to spare."""
-        current = [worker.current for worker in tuple(self.staff)]
+        current = [worker.handled() for worker in tuple(self.staff)]
         return [envelope for envelope in current if envelope is not None and envelope not in spared]
+
+    def envelope(self, publication: Publication) -> Envelope:
+        """The envelope for a publication that was queued here, which must not have one yet."""
+        return publication.envelope(self._recipient, self.handler_of(publication))
+
+    def open(self, publication: Publication, worker: Worker) -> Envelope:
+        """The same for one that a worker handles, or has handled, and has no envelope for."""
+        return publication.open(worker, self._recipient, self.handler_of(publication))
+
+    def handler_of(self, publication: Publication) -> Handler:
+        """The handler for a publication that was queued here."""
+        return self.handlers.find(self._recipient.id, publication.kind)
 
     def began(self) -> list[float]:
         """When the running handlers started, on the hub's clock."""
@@ -125,7 +141,7 @@ class Workers:
             self.lifecycle.interrupt()
         self.end_tasks(spared)
         for worker in tuple(self.staff):
-            envelope = worker.current
+            envelope = worker.handled()
             if envelope is not None and envelope not in spared:
                 worker.interrupt()
                 yield envelope
@@ -173,7 +189,7 @@ class Workers:
                 self.staff = {}
             self.staff[worker] = None
             self._warm_up()
-            self.engine.spawn(worker.run, f"stagepost agent {self._agent}")
+            self.engine.spawn(worker.run, f"stagepost agent {self._recipient.id}")
 
     def _warm_up(self) -> None:
         if not self._is_warm:
@@ -250,11 +266,11 @@ class Workers:
 
     def spawn(self, name: str, call: Callable[[], Coroutine[Any, Any, object]]) -> OwnedTask:
         """Start a task that the agent owns."""
-        task = OwnedTask(self._agent, name, call, self)
+        task = OwnedTask(self._recipient.id, name, call, self)
         if self.owned is None:
             self.owned = set()
         self.owned.add(task)
-        self.engine.spawn(task.run, f"stagepost task {name} of {self._agent}")
+        self.engine.spawn(task.run, f"stagepost task {name} of {self._recipient.id}")
         return task
 
     def end_tasks(self, spared: AbstractSet[object] = NOBODY) -> None:

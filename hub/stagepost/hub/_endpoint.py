@@ -1,10 +1,10 @@
 """The receiving end of one agent: its mailbox, its workers, and the senders that wait."""
 
 import math
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from ._bell import Bell
 from ._callers import NOBODY
@@ -158,19 +158,18 @@ class Endpoint:
             workers.call()
         return True
 
-    def line_up(self, envelope: Envelope, timeout: float) -> Coroutine[Any, Any, None] | None:
+    def line_up(self, envelope: Envelope, timeout: float) -> Waiter | None:
         """Let a one-way message wait for room, unless others are dropped for it.
 
         Returns:
-            What its sender has to await, if anything.
+            What its sender has to `wait` for, if anything.
 
         Raises:
-            MailboxFull: There was no room in time; at once if the agent sends to itself, since only it could make room.
-            DeliveryError: The agent or the hub stopped.
+            MailboxFull: Nobody waits for room here, or the agent sends to itself, since only it could make room.
         """
-        if self.displaces(envelope):
+        if self.overflow != "wait" and self.displaces(envelope):
             return None
-        to_self = self.is_own(envelope)
+        to_self = envelope.sender is not None and self.is_own(envelope)
         if to_self or timeout == 0 or self.overflow != "wait":
             raise MailboxFull(self.id, self._mailbox.limit, to_self=to_self)
         return self.wait_for_room(envelope, timeout)
@@ -179,13 +178,11 @@ class Endpoint:
         """Whether the agent sends to itself."""
         return envelope.sender == self.id
 
-    def wait_for_room(self, envelope: Envelope, timeout: float) -> Coroutine[Any, Any, None]:
-        """Let a one-way message wait for room in a full mailbox; its sender awaits the result.
-
-        Raises:
-            DeliveryError: There was no room in time; raised by the returned awaitable.
-        """
-        return self._wait(envelope, self._queue_up(envelope), self._engine.stamps.clock() + timeout)
+    def wait_for_room(self, envelope: Envelope, timeout: float) -> Waiter:
+        """Let a one-way message wait for room in a full mailbox; returns what its sender has to `wait` for."""
+        waiter = self._queue_up(envelope)
+        self._begin_wait(envelope, self._engine.stamps.clock() + timeout)
+        return waiter
 
     def line_up_alone(self, envelope: Envelope, timeout: float, waiter: Waiter) -> None:
         """Let a message wait for room that nobody waits for; `waiter` is told when the wait is over."""
@@ -252,16 +249,24 @@ class Endpoint:
         if engine.callers.present:
             engine.callers.look()
 
-    async def _wait(self, envelope: Envelope, waiter: Waiter, until: float) -> None:
-        """Wait for room."""
-        self._begin_wait(envelope, until)
+    async def wait(
+        self, envelope: Envelope, waiter: Waiter, on_refusal: Callable[[BaseException, Envelope], None] | None = None
+    ) -> None:
+        """Wait for room.
+
+        Raises:
+            MailboxFull: There was none in time.
+            DeliveryError: The agent or the hub stopped. `on_refusal` is called with these errors before.
+        """
         try:
             await waiter
         except BaseException:
             envelope.give_up()
             raise
+        if envelope.error is not None and on_refusal is not None:
+            on_refusal(envelope.error, envelope)
         envelope.raise_refusal()
-        if envelope.state is EnvelopeState.QUEUED:
+        if envelope.state is _QUEUED and envelope.deadline < math.inf:
             self.arm(envelope)
 
     def expire(self, envelope: Envelope) -> None:

@@ -43,6 +43,7 @@ _STAGES: dict[EnvelopeState, Literal["room", "turn", "handler"]] = {
 NEVER: Final = math.inf
 # Looked up once: a look-up costs as much as several assignments.
 _BLOCKED, _TURNED_AWAY = EnvelopeState.BLOCKED, EnvelopeState.TURNED_AWAY
+_REQUEST: Final = MessageType.REQUEST
 
 
 class Trail(NamedTuple):
@@ -199,7 +200,7 @@ class Envelope:
             self.bucket = None
         if waiter is None:
             return
-        if self.sender is not None and self.type is MessageType.REQUEST:
+        if self.sender is not None and self.type is _REQUEST:
             self.recipient.tally.note_over(self.sender)
         if not waiter.done():
             waiter.set_result(None)

@@ -22,6 +22,12 @@ from .errors import InvalidArgument
 _REMEDY: Final = "use a class, a union of classes, a Literal, or None for no value"
 
 
+_KEPT: Final = 256
+_known: Final[dict[int, type]] = {}
+"""Plain classes that replies can be compared with, by their ids: asking a class itself, such as a model, takes longer
+than the rest of `expected`."""
+
+
 class Expected(NamedTuple):
     """The expected replies: instances of classes, and values.
 
@@ -49,11 +55,18 @@ def expected(expect: object) -> type | Expected:
     """
     if type(expect) is type and expect is not float and expect is not complex:
         return expect
+    known = _known.get(id(expect))
+    if known is not None:
+        return known
     found = expect if _is_plain_class(expect) else _read(expect, expect, ())
     try:
         matches(None, found)
     except TypeError as error:  # for example a protocol that is not runtime checkable
         raise InvalidArgument("expect", expect, f"{_REMEDY} ({error})") from None
+    if isinstance(found, type):
+        if len(_known) >= _KEPT:
+            _known.clear()
+        _known[id(expect)] = found  # which keeps the class alive, so that no other one gets its id
     return found
 
 

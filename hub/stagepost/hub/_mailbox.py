@@ -10,7 +10,9 @@ from ._lanes import Lanes
 from ._message import MessageType, Priority
 from ._running import Record
 
-_NORMAL: Final = Priority.NORMAL  # looked up once: an enum member costs as much as the rest of the line
+# Looked up once: an enum member costs as much as the rest of the line.
+_NORMAL: Final = Priority.NORMAL
+_REQUEST: Final = MessageType.REQUEST
 _SHORT: Final = 32
 _NOBODY: Final[OrderedDict[Envelope, None]] = OrderedDict()  # most mailboxes never have a line; nobody adds to it
 
@@ -90,7 +92,7 @@ class Mailbox:
         while self.blocked and len(self.queue) < self.limit:
             envelope, _ = self.blocked.popitem(last=False)
             self.accept(envelope)
-            if envelope.type is not MessageType.REQUEST:
+            if envelope.type is not _REQUEST:
                 envelope.release()
             admitted += 1
         return admitted

@@ -189,7 +189,7 @@ async def wait_for_room(distribution: Distribution, endpoint: Endpoint, envelope
     if distribution.deliver_again(endpoint, envelope):  # others ran before this task did
         return
     try:
-        await endpoint.wait_for_room(envelope, patience)
+        await endpoint.wait(envelope, endpoint.wait_for_room(envelope, patience))
     except MailboxFull:
         distribution.note_full(envelope)
     except DeliveryError:

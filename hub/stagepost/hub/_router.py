@@ -136,15 +136,14 @@ class Router:
                 )
             if ttl is not None:
                 envelope.deadline = envelope.sent + ttl
-            if endpoint.accept(envelope):
-                rest = None
-            else:
-                rest = endpoint.line_up(envelope, engine.patience if timeout is TIMEOUT else timeout)
+            waiter = None
+            if not endpoint.accept(envelope):
+                waiter = endpoint.line_up(envelope, engine.patience if timeout is TIMEOUT else timeout)
         except HubError as error:
             self.note_refusal(error, recipient, payload, _NOTIFICATION, origin)
             raise
-        if rest is not None:
-            return self._in_line(envelope, rest)
+        if waiter is not None:
+            return endpoint.wait(envelope, waiter, self.note_unaccepted)
         if ttl is not None:
             endpoint.arm(envelope)
         return None if envelope.number % LOOK_EVERY else engine.time_slice.after_send(envelope.number)
@@ -215,11 +214,11 @@ class Router:
                 return None
             if envelope.type is not _REQUEST:
                 successor.deadline = envelope.deadline
-            rest = None if endpoint.accept(successor) else endpoint.line_up(successor, self._engine.patience)
+            waiter = None if endpoint.accept(successor) else endpoint.line_up(successor, self._engine.patience)
         except HubError as error:
             self.note_refusal(error, recipient, payload, type_, origin)
             raise
-        return None if rest is None else self._in_line(successor, rest)
+        return None if waiter is None else endpoint.wait(successor, waiter, self.note_unaccepted)
 
     def reply_to(self, envelope: Envelope, expect: object, wanted: type | Expected) -> object:
         """The reply to a request, if it matches the sender's expectation.
@@ -247,7 +246,7 @@ class Router:
 
     def note_refusal(
         self,
-        error: HubError,
+        error: BaseException,
         recipient: object,
         payload: object,
         type_: MessageType,
@@ -260,15 +259,7 @@ class Router:
         name = recipient if isinstance(recipient, str) else class_name(type(recipient))
         self._engine.account.refuse(Refusal(type_, origin.sender, name, payload, error, topic, origin.trail))
 
-    async def _in_line(self, envelope: Envelope, rest: Coroutine[Any, Any, None]) -> None:
-        """Wait for room."""
-        try:
-            await rest
-        except HubError as error:
-            self.note_unaccepted(error, envelope)
-            raise
-
-    def note_unaccepted(self, error: HubError, envelope: Envelope) -> None:
+    def note_unaccepted(self, error: BaseException, envelope: Envelope) -> None:
         """Count a message that was refused while it waited for room; accepted messages end in other ways."""
         if envelope.was_refused_by(error):
             origin, topic = Origin(envelope.sender, envelope.trail), envelope.terms.topic

@@ -1,5 +1,6 @@
 """A task that handles an agent's messages."""
 
+from contextvars import Token
 from typing import Final, Protocol
 
 from anyio import CancelScope
@@ -19,6 +20,7 @@ from ._publication import Publication
 from ._relays import NotCarried
 from ._running import Record, reset_running, set_running, set_worker
 from ._tally import Tally
+from ._wake import Waiter
 from .errors import HandlerFailed, HubStopped, RequestError
 
 _TURN: Final = 0.001
@@ -38,8 +40,14 @@ class Pool(Protocol):
     def admit(self) -> None:
         """Fill free places from the line of senders."""
 
-    async def rest(self) -> bool:
-        """Wait to be called; False if the worker is no longer needed."""
+    def rest(self) -> Waiter | None:
+        """What an idle worker has to await before it `goes_on`; None if it is no longer needed."""
+
+    def cancel_rest(self, waiter: Waiter, /) -> None:
+        """An idle worker has been cancelled."""
+
+    def goes_on(self) -> bool:
+        """Whether a worker that has been called has work."""
 
     def handler_of(self, publication: Publication, /) -> Handler:
         """The handler for a publication that was queued here."""
@@ -150,89 +158,100 @@ class Worker:
             return False
         return needed
 
-    async def _serve(self) -> bool:
+    async def _serve(self) -> bool:  # noqa: C901, PLR0912, PLR0915 - a call per message costs more than it makes clear
         """Handle messages until the scope has been cancelled (True) or the worker is no longer needed (False)."""
-        account = self._pool.engine.account
+        pool, engine = self._pool, self._pool.engine
+        mailbox, account, tally, handlers = pool.mailbox, engine.account, pool.tally, pool.handlers
+        clock, wrapped = engine.stamps.clock, engine.onion is not None
+        state, scope = self._guard.state, self._guard.scope
+        record: Record | None
+        envelope: Envelope | None
+        before: Token[Record | None] | None
+        least, most, place = 0.0, 0.0, 0
         while True:
             if account.asks_observer:
                 account.look_up_observer()
-            # a function of its own, so that no variable of a resting worker keeps a message alive
-            if not self._pool.paused and await self._work_off():
-                return True
-            if not await self._pool.rest():
-                return False
-
-    async def _work_off(self) -> bool:  # noqa: C901, PLR0912, PLR0915 - a call per message costs more than it makes clear
-        """Handle queued messages; True if the scope has been cancelled."""
-        pool, engine = self._pool, self._pool.engine
-        mailbox, account = pool.mailbox, engine.account
-        clock, wrapped = engine.stamps.clock, engine.onion is not None
-        guard, tally, handlers = self._guard, pool.tally, pool.handlers
-        state, scope = guard.state, guard.scope
-        totals, number, before = tally.totals or tally.wake(), 0, None
-        since = now = clock()
-        turn_ends = now + _TURN
-        while mailbox.queue and not self._interrupted:
-            record = mailbox.queue.popleft()
-            if mailbox.blocked:
-                pool.admit()
-            envelope = None
-            if type(record) is Publication:
-                handler = handlers.exact.get(record.kind) or pool.handler_of(record)
-                if wrapped or account.observed or not handler.is_plain:
-                    envelope = record = pool.envelope(record)
-            elif record.deadline <= now and self._expires(record):
-                continue
-            else:
-                envelope, handler = record, record.handler
-            self.current = record
-            self.began = began = now
-            token = set_running(record)
-            before = before or token
-            if envelope is not None:
-                envelope.worker = self
-                envelope.state = _RUNNING
-                if account.observed:
-                    account.start(envelope)
-            try:
-                if envelope is None or (handler.is_plain and not wrapped):
-                    call = handler.call  # an attribute, not a method: methods are looked up more slowly
-                    reply = await call(record.payload)
+            totals, number, before = tally.totals or tally.wake(), 0, None
+            since = now = clock()
+            turn_ends = now + _TURN
+            while mailbox.queue and not (self._interrupted or pool.paused):
+                record = mailbox.queue.popleft()
+                if mailbox.blocked:
+                    pool.admit()
+                envelope = None
+                if type(record) is Publication:
+                    handler = handlers.exact.get(record.kind) or pool.handler_of(record)
+                    if wrapped or account.observed or not handler.is_plain:
+                        envelope = record = pool.envelope(record)
+                elif record.deadline <= now and self._expires(record):
+                    continue
                 else:
-                    reply = await invoke(engine, handler, envelope)
-            except BaseException as error:
-                if not self._contains(error):
-                    raise
-                tally.spoilt += 1
-            else:
-                if envelope is None and (self.current is not record or account.observed):
-                    envelope = self.handled()
-                if envelope is None:
-                    account.handled += 1
-                elif envelope.type is _REQUEST or envelope.bucket is not None or account.observed:
-                    account.handle(envelope, reply)
-                else:  # the same, inlined
-                    envelope.state = _ENDED
-                    account.handled += 1
-            self.current = None
-            sent, now = record.sent, clock()
-            totals[int((now - sent) * 1e6).bit_length()] += 1
-            number += 1
-            if state.cancel_scope is not scope:
-                self._interrupted = True
-            if self._interrupted:
-                self._culprit = handler.name
-            elif now >= turn_ends:
+                    envelope, handler = record, record.handler
+                self.current = record
+                self.began = began = now
+                token = set_running(record)
+                before = before or token
+                if envelope is not None:
+                    envelope.worker = self
+                    envelope.state = _RUNNING
+                    if account.observed:
+                        account.start(envelope)
+                try:
+                    if envelope is None or (handler.is_plain and not wrapped):
+                        call = handler.call  # an attribute, not a method: methods are looked up more slowly
+                        reply = await call(record.payload)
+                    else:
+                        reply = await invoke(engine, handler, envelope)
+                except BaseException as error:
+                    if not self._contains(error):
+                        raise
+                    tally.spoilt += 1
+                else:
+                    if envelope is None and (self.current is not record or account.observed):
+                        envelope = self.handled()
+                    if envelope is None:
+                        account.handled += 1
+                    elif envelope.type is _REQUEST or envelope.bucket is not None or account.observed:
+                        account.handle(envelope, reply)
+                    else:  # the same, inlined
+                        envelope.state = _ENDED
+                        account.handled += 1
+                self.current = None
+                sent, now = record.sent, clock()
+                took = (now - sent) * 1e6
+                if not least <= took < most:
+                    place = int(took).bit_length()
+                    least, most = float(1 << place >> 1), float(1 << place)
+                totals[place] += 1
+                number += 1
+                if state.cancel_scope is not scope:
+                    self._interrupted = True
+                if self._interrupted:
+                    self._culprit = handler.name
+                elif now >= turn_ends:
+                    tally.note(sent, began, now, since, number)
+                    number = 0
+                    await checkpoint()
+                    since = now = clock()
+                    turn_ends = now + _TURN
+            if number:
                 tally.note(sent, began, now, since, number)
-                number = 0
-                await checkpoint()
-                since = now = clock()
-                turn_ends = now + _TURN
-        if number:
-            tally.note(sent, began, now, since, number)
-        if before is not None:
-            reset_running(before)
-        return self._interrupted
+            if before is not None:
+                reset_running(before)
+                record = envelope = reply = None  # a worker that rests keeps no message alive
+                del token, before
+            if self._interrupted:
+                return True
+            waiter = pool.rest()
+            if waiter is None:
+                return False
+            try:
+                await waiter
+            except BaseException:
+                pool.cancel_rest(waiter)
+                raise
+            if not pool.goes_on():
+                return False
 
     def _expires(self, envelope: Envelope) -> bool:
         """End a message that has expired, although the timer has not fired yet, instead of starting it."""

@@ -219,7 +219,8 @@ class Workers:
     def admit(self) -> None:
         """Fill free places from the line of senders, and call a worker for each message."""
         for _ in range(self.mailbox.admit()):
-            self.call()
+            if self.resting or self.vacancies:
+                self.call()
 
     def close(self) -> None:
         """Let them end when nothing is queued any more."""
@@ -227,25 +228,26 @@ class Workers:
         self._dismiss_idle()
         self._report()
 
-    async def rest(self) -> bool:
-        """Wait to be called; False if the worker is no longer needed."""
+    def rest(self) -> Waiter | None:
+        """What an idle worker has to await before it `goes_on`; None if it is no longer needed."""
         notify, new_waiter = self.engine.account.notify, self.engine.new_waiter
         notify()
         if self.paused:
             self.look()
         if self.closing or len(self.resting) >= _RESTING_KEPT:
-            return False
+            return None
         waiter = new_waiter()
         self.resting.append(waiter)
-        try:
-            await waiter
-        except BaseException:
-            self.resting = [other for other in self.resting if other is not waiter]
-            raise
-        return not self._surplus or self._goes_on()
+        return waiter
 
-    def _goes_on(self) -> bool:
-        """Whether a worker that was to end because of others has work after all."""
+    def cancel_rest(self, waiter: Waiter) -> None:
+        """An idle worker has been cancelled."""
+        self.resting = [other for other in self.resting if other is not waiter]
+
+    def goes_on(self) -> bool:
+        """Whether a worker that has been called has work. One that was to end may have some after all."""
+        if not self._surplus:
+            return True
         self._surplus -= 1
         if not self.mailbox.queue:
             return False

@@ -170,6 +170,7 @@ class Program(Brief):
     middleware: bool = False
     sending: Sending = "no"
     bridged: bool = False
+    unseen: bool = False
 
     @property
     def keeps_groups(self) -> bool:
@@ -206,6 +207,7 @@ def _some(*words: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from([word for word in words if word not in WITHOUT] or list(words[:1]))
 
 
+_LONG: Final = 100.0  # for ever, but for two agents that wait for each other without knowing
 _agents = st.sampled_from(AGENTS)
 _targets = st.sampled_from((*AGENTS, *AGENTS, FAR))
 _groups: st.SearchStrategy[Group] = st.sampled_from([None, None, "g", "g", "h"] if "group" not in WITHOUT else [None])
@@ -217,7 +219,7 @@ def _tasks(next_: st.SearchStrategy[Task | None], *hows: str) -> st.SearchStrate
         how=_some(*hows),
         target=_targets,
         where=_some("inline", "inline", "child", "stray"),
-        timeout=st.sampled_from([0.02, 0.0, 0.3, None]),
+        timeout=st.sampled_from([0.02, 0.0, 0.3, _LONG]),
         next=next_,
     )
 
@@ -295,4 +297,5 @@ def programs(size: int = 25) -> st.SearchStrategy[Program]:
         middleware=st.booleans(),
         sending=_some("no", "no", "stamp", "refuse"),
         bridged=st.booleans() if "bridge" not in WITHOUT else st.just(value=False),
+        unseen=st.booleans(),
     )

@@ -98,7 +98,7 @@ class World:
         middleware: list[Middleware[Context] | Sends] = [_pass] if program.middleware else []
         self.far = Far(self)
         self.hub = Hub(
-            observer=self.recorder,
+            observer=None if program.unseen else self.recorder,  # who looks needs an envelope for each delivery
             grace=program.grace,
             resting=program.resting,
             dead_letters=0,

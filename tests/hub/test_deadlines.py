@@ -81,7 +81,7 @@ async def test_many_deadlines_at_once_let_others_run_between() -> None:
             deadlines = Deadlines(backend, lambda function, name: tasks.start_soon(function, name=name), TimeSlice())
             tasks.start_soon(watch)
             now = backend.clock()
-            for _ in range(10_000):  # a slice has 1,024 calls at most, however fast the machine is
+            for _ in range(10_000):  # a slice has 2,048 calls at most, however fast the machine is
                 deadlines.add(Entry(now, fired), now)
             await until(lambda: len(fired) == 10_000)
             tasks.cancel_scope.cancel()

@@ -8,7 +8,7 @@ from typing import Final, Protocol, TypeAlias
 
 from ._bell import Bell
 from ._envelope import Envelope, EnvelopeState, Recipient, Trail
-from ._running import running
+from ._running import running_on
 
 
 class Hook(Protocol):
@@ -54,15 +54,8 @@ def caller_on(engine: object) -> Caller | None:
     hook = _hook.get()
     if hook is not None and hook.in_hook and hook.hub_engine is engine:
         return hook
-    envelope = running()
-    if (
-        envelope is not None
-        and envelope.state is EnvelopeState.RUNNING
-        and envelope.worker
-        and envelope.worker.engine is engine
-    ):
-        return envelope
-    return None
+    envelope = running_on(engine)
+    return envelope if envelope is not None and envelope.state is EnvelopeState.RUNNING else None
 
 
 class Callers:

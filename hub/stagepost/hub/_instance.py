@@ -9,7 +9,7 @@ from ._engine import Engine
 from ._envelope import Envelope
 from ._handlers import Handlers
 from ._registration import Options
-from ._running import running
+from ._running import running_on
 from ._supervising import Terminate, supervise
 from ._tally import Tally
 
@@ -75,7 +75,7 @@ class Instance(Endpoint):
 
     def is_own(self, envelope: Envelope) -> bool:
         """Whether it sends to itself, and not to the instance for another key."""
-        sending = running()
+        sending = running_on(self._engine)
         return super().is_own(envelope) and sending is not None and sending.recipient is self
 
     def _go(self) -> None:

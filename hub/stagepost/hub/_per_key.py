@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from ._blueprint import Blueprint
-from ._running import running
+from ._running import worker_here
 
 
 class PerKey:
@@ -31,7 +31,7 @@ def instance_method(name: str) -> Callable[..., Any]:
     """What calls a method of the instance whose message is handled."""
 
     def call(*arguments: object, **context: object) -> object:
-        envelope: Any = running()  # a worker calls this, for a message to one of the instances
-        return getattr(envelope.recipient.blueprint.instance, name)(*arguments, **context)
+        instance: Any = worker_here().recipient  # a worker calls this, for a message to one of the instances
+        return getattr(instance.blueprint.instance, name)(*arguments, **context)
 
     return call

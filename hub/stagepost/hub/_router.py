@@ -20,7 +20,7 @@ from ._limits import TIMEOUT, Duration, seconds
 from ._lookout import Lookout
 from ._message import MessageType, Priority
 from ._origin import OUTSIDE, Carriage, Cause, Origin, origin_across, origin_within
-from ._running import running
+from ._running import running_on
 from ._sending import SendingLayers
 from ._stamps import Stamps
 from ._time_slice import LOOK_EVERY, TimeSlice
@@ -91,10 +91,11 @@ class Router:
         """The origin of a message that code sends without a context: the message being handled, if any."""
         sender = None if sender is None else check_text("sender", sender)
         trace = None if trace is None else check_text("trace", trace)
-        envelope = running()
+        engine = self._engine
         if isinstance(cause, Carriage):
-            return origin_across(cause.envelope, sender, cause.place, self._engine, asks=asks)
-        if envelope is None or envelope.worker is None or envelope.worker.engine is not self._engine:
+            return origin_across(cause.envelope, sender, cause.place, engine, asks=asks)
+        envelope = running_on(engine) if get_ident() == engine.thread else None
+        if envelope is None:
             origin = OUTSIDE if sender is None else Origin(sender)
         else:
             origin = origin_within(envelope, sender, self.stamps, asks=asks)

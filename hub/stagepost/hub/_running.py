@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from typing import Final, Protocol, TypeAlias
 
-from ._envelope import Envelope
+from ._envelope import Envelope, Recipient
 from ._publication import Publication
 
 Record: TypeAlias = Envelope | Publication
@@ -14,6 +14,14 @@ Record: TypeAlias = Envelope | Publication
 class Handling(Protocol):
     """The worker that handles a message, as the code that it runs sees it."""
 
+    @property
+    def engine(self) -> object:
+        """The engine of its hub."""
+
+    @property
+    def recipient(self) -> Recipient:
+        """The agent, or the instance of it, that it works for."""
+
     def delivery(self, publication: Publication, /) -> Envelope:
         """The envelope for a publication that it handles, or has handled."""
 
@@ -21,23 +29,29 @@ class Handling(Protocol):
 _record: Final[ContextVar[Record | None]] = ContextVar("stagepost_running", default=None)
 _worker: Final[ContextVar[Handling]] = ContextVar("stagepost_worker")
 
+worker_here: Final[Callable[[], Handling]] = _worker.get
+"""The worker that runs this code; a `LookupError` if none does."""
+
 running_record: Final[Callable[[], Record | None]] = _record.get
-"""What code that does not need more than that asks instead of `running`."""
+"""What code handles that may belong to another hub: all that a sender has to know who handles nothing."""
 
 
-def running() -> Envelope | None:
-    """The message whose handler runs this code, or started the task that does.
+def running_on(engine: object) -> Envelope | None:
+    """The message of a hub whose handler runs this code, or started the task that does. Not for other threads.
 
     A task that outlives the handler keeps it: it is the cause of everything the task sends, but only its state says
     whether its handler still runs.
     """
     record = _record.get()
-    return _worker.get().delivery(record) if type(record) is Publication else record
+    if type(record) is Publication:
+        worker = _worker.get()
+        return worker.delivery(record) if worker.engine is engine else None
+    return record if record is not None and record.worker is not None and record.worker.engine is engine else None
 
 
 def set_worker(worker: Handling) -> None:
-    """Called by a worker in its task, before all else."""
-    _record.set(running())  # of whoever started the hub: that one has another worker
+    """Called by a worker in its task, before all else. It has nothing to do with a message that started its hub."""
+    _record.set(None)
     _worker.set(worker)
 
 

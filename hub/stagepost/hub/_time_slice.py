@@ -33,7 +33,7 @@ class TimeSlice:
     cost too much: at its end, even if it raises, it lets other tasks run if the slice is used up. So a call has taken
     effect when it yields, and a loop over calls yields, however they end. Loops inside the hub call `take`, too.
 
-    A slice is two milliseconds of real time, even if the hub's clock is a test's, but at most 1,024 calls, many of
+    A slice is two milliseconds of real time, even if the hub's clock is a test's, but at most 2,048 calls, many of
     which take a microsecond, and at least 16: an occasional call does not yield.
     """
 

@@ -9,7 +9,7 @@ from anyio.lowlevel import checkpoint
 from ._contained import Containment
 from ._containment import is_fatal
 from ._engine import Engine
-from ._envelope import Envelope, EnvelopeState
+from ._envelope import Envelope, EnvelopeState, Recipient
 from ._events import DeadReason
 from ._guards import TaskGuard, cancellation, is_cancelled, new_guard, watch_cancel
 from ._handlers import NOBODY, Handler, Handlers
@@ -35,6 +35,7 @@ class Pool(Protocol):
     handlers: Handlers
     mailbox: Mailbox
     paused: bool
+    recipient: Recipient
     tally: Tally
 
     def admit(self) -> None:
@@ -85,7 +86,7 @@ class Worker:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._interrupted = False
-        self._scope = CancelScope()
+        self._scope: CancelScope
         self._containment: Containment
         self._guard: TaskGuard
         self._culprit = NOBODY.name
@@ -96,6 +97,11 @@ class Worker:
     def engine(self) -> Engine:
         """The engine that it shares with the other workers of its hub."""
         return self._pool.engine
+
+    @property
+    def recipient(self) -> Recipient:
+        """The agent, or the instance of it, that it works for."""
+        return self._pool.recipient
 
     @property
     def is_cancelled(self) -> bool:

@@ -27,7 +27,8 @@ class Workers:
     """The workers of one agent, started when a message finds none idle, up to a limit; a few are kept idle.
 
     Attributes:
-        handlers: The agent's handlers.
+        recipient: The agent, or the instance of it, that they work for.
+        handlers: Its handlers.
         staff: The live workers.
         owned: The tasks that the agent owns; None as long as it had none.
         tally: The counts of the agent's messages.
@@ -46,7 +47,6 @@ class Workers:
         "_is_warm",
         "_on_empty",
         "_owns_tally",
-        "_recipient",
         "_surplus",
         "bell",
         "closing",
@@ -58,6 +58,7 @@ class Workers:
         "on_failure",
         "owned",
         "paused",
+        "recipient",
         "resting",
         "staff",
         "tally",
@@ -76,7 +77,7 @@ class Workers:
         bell: Bell,
         owns_tally: bool,
     ) -> None:
-        self._recipient = recipient
+        self.recipient = recipient
         self.handlers = handlers
         self.tally = recipient.tally
         self._owns_tally = owns_tally
@@ -117,15 +118,15 @@ class Workers:
 
     def envelope(self, publication: Publication) -> Envelope:
         """The envelope for a publication that was queued here, which must not have one yet."""
-        return publication.envelope(self._recipient, self.handler_of(publication))
+        return publication.envelope(self.recipient, self.handler_of(publication))
 
     def open(self, publication: Publication, worker: Worker) -> Envelope:
         """The same for one that a worker handles, or has handled, and has no envelope for."""
-        return publication.open(worker, self._recipient, self.handler_of(publication))
+        return publication.open(worker, self.recipient, self.handler_of(publication))
 
     def handler_of(self, publication: Publication) -> Handler:
         """The handler for a publication that was queued here."""
-        return self.handlers.find(self._recipient.id, publication.kind)
+        return self.handlers.find(self.recipient.id, publication.kind)
 
     def began(self) -> list[float]:
         """When the running handlers started, on the hub's clock."""
@@ -189,7 +190,7 @@ class Workers:
                 self.staff = {}
             self.staff[worker] = None
             self._warm_up()
-            self.engine.spawn(worker.run, f"stagepost agent {self._recipient.id}")
+            self.engine.spawn(worker.run, f"stagepost agent {self.recipient.id}")
 
     def _warm_up(self) -> None:
         if not self._is_warm:
@@ -268,11 +269,11 @@ class Workers:
 
     def spawn(self, name: str, call: Callable[[], Coroutine[Any, Any, object]]) -> OwnedTask:
         """Start a task that the agent owns."""
-        task = OwnedTask(self._recipient.id, name, call, self)
+        task = OwnedTask(self.recipient.id, name, call, self)
         if self.owned is None:
             self.owned = set()
         self.owned.add(task)
-        self.engine.spawn(task.run, f"stagepost task {name} of {self._recipient.id}")
+        self.engine.spawn(task.run, f"stagepost task {name} of {self.recipient.id}")
         return task
 
     def end_tasks(self, spared: AbstractSet[object] = NOBODY) -> None:

@@ -35,16 +35,15 @@ class Endpoint:
         detach: Whether its handlers continue when the requester no longer waits.
         overflow: What its full mailbox does with one more message.
         is_left: Whether it was closed and its last worker has gone.
-        bell: Rings when something changes that may let it end.
         tally: The counts of its messages.
         workers: The tasks that handle its messages, and those that the agent owns.
     """
 
     __slots__ = (
+        "_bell",
         "_engine",
         "_mailbox",
         "_on_left",
-        "bell",
         "detach",
         "id",
         "is_left",
@@ -72,7 +71,7 @@ class Endpoint:
         self.is_left = False
         self._engine = engine
         self.tally = Tally() if tally is None else tally
-        self.bell = Bell(engine.new_waiter) if bell is None else bell
+        self._bell = bell
         self._mailbox = Mailbox(mailbox, engine.account)
         self.workers = Workers(
             self,
@@ -80,11 +79,16 @@ class Endpoint:
             concurrency,
             self._mailbox,
             engine,
-            self._note_left,
-            bell=self.bell,
             owns_tally=tally is None,
         )
         self._on_left: Callable[[], None] | None = None
+
+    @property
+    def bell(self) -> Bell:
+        """Rings when something changes that may let it end: when a worker ends meanwhile, or its lifecycle."""
+        if self._bell is None:
+            self._bell = Bell(self._engine.new_waiter)
+        return self._bell
 
     @property
     def closing(self) -> bool:
@@ -368,7 +372,8 @@ class Endpoint:
         workers.end_tasks(held)  # nothing is left that they could be needed for
         return not workers.has_tasks(held) and bool(workers.owned or self.handling() or workers.lifecycle in held)
 
-    def _note_left(self) -> None:
+    def note_left(self) -> None:
+        """The last worker has ended."""
         if not self.is_left and self._on_left is not None:
             self._on_left()
         self.is_left = True

@@ -35,8 +35,11 @@ class Pool(Protocol):
     handlers: Handlers
     mailbox: Mailbox
     paused: bool
-    recipient: Recipient
     tally: Tally
+
+    @property
+    def recipient(self) -> Recipient:
+        """The agent, or the instance of it, that it works for."""
 
     def admit(self) -> None:
         """Fill free places from the line of senders."""

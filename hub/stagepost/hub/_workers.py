@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Coroutine, Iterator
 from collections.abc import Set as AbstractSet
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from ._bell import Bell
 from ._callers import NOBODY
@@ -20,7 +20,20 @@ from ._wake import Waiter
 from ._worker import Worker
 
 _RESTING_KEPT: Final = 8
-_NO_STAFF: Final[dict[Worker, None]] = {}  # of all agents that rest; nobody adds to it
+# Of all agents that rest; nobody adds to them.
+_NO_STAFF: Final[dict[Worker, None]] = {}
+_NO_RESTING: Final[list[Waiter]] = []
+
+
+class Employer(Recipient, Protocol):
+    """The agent, or the instance of it, that workers work for."""
+
+    @property
+    def bell(self) -> Bell:
+        """Rings when a worker has ended while it closes, and when its lifecycle has."""
+
+    def note_left(self) -> None:
+        """The last worker has ended while it closes."""
 
 
 class Workers:
@@ -39,16 +52,13 @@ class Workers:
         paused: Whether they start no message for now.
         lifecycle: Starts and stops their instance, if necessary.
         on_failure: Called with each handler's failure. None if the agent just continues.
-        bell: Rings when a worker of a closing agent has ended, and when its lifecycle has.
     """
 
     __slots__ = (
         "_asked",
         "_is_warm",
-        "_on_empty",
         "_owns_tally",
         "_surplus",
-        "bell",
         "closing",
         "engine",
         "halted",
@@ -65,16 +75,14 @@ class Workers:
         "vacancies",
     )
 
-    def __init__(  # noqa: PLR0917 - made in one place
+    def __init__(
         self,
-        recipient: Recipient,
+        recipient: Employer,
         handlers: Handlers,
         limit: float,
         mailbox: Mailbox,
         engine: Engine,
-        on_empty: Callable[[], None],
         *,
-        bell: Bell,
         owns_tally: bool,
     ) -> None:
         self.recipient = recipient
@@ -90,13 +98,11 @@ class Workers:
         self.lifecycle: Lifecycle | None = None
         self.on_failure: Callable[[BaseException, Envelope | None], None] | None = None
         self.owned: set[OwnedTask] | None = None
-        self.bell = bell
         self.vacancies = limit
         self._is_warm = False
         self._surplus = 0
         self._asked = -math.inf
-        self.resting: list[Waiter] = []
-        self._on_empty = on_empty
+        self.resting = _NO_RESTING
 
     @property
     def all_busy(self) -> bool:
@@ -215,7 +221,7 @@ class Workers:
         for waiter in self.resting:
             if not waiter.done():
                 waiter.set_result(None)
-        self.resting.clear()
+        self.resting = _NO_RESTING
 
     def admit(self) -> None:
         """Fill free places from the line of senders, and call a worker for each message."""
@@ -238,6 +244,8 @@ class Workers:
         if self.closing or len(self.resting) >= _RESTING_KEPT:
             return None
         waiter = new_waiter()
+        if self.resting is _NO_RESTING:
+            self.resting = []
         self.resting.append(waiter)
         return waiter
 
@@ -314,7 +322,7 @@ class Workers:
             if self.owned:  # the last of them comes here again
                 self.end_tasks(set(self.engine.callers.present))
             elif self.lifecycle is not None:
-                self.lifecycle.end(self._on_empty)
+                self.lifecycle.end(self.recipient.note_left)
             else:
-                self._on_empty()
-        self.bell.ring()
+                self.recipient.note_left()
+        self.recipient.bell.ring()

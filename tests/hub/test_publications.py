@@ -417,3 +417,26 @@ async def test_a_worker_that_rests_keeps_no_publication() -> None:
             del payload
             gc.collect()
             assert reference() is None
+
+
+async def test_a_worker_that_has_only_expired_a_message_keeps_it_neither() -> None:
+    import gc
+    import weakref
+
+    class Payload:
+        pass
+
+    async def take(payload: Payload) -> None: ...
+
+    with fail_after(5):
+        async with Hub(dead_letters=0) as hub:
+            hub.register("take", take)
+            await hub.send("take", Payload())
+            await idle(hub)
+            payload = Payload()
+            await hub.send("take", payload, ttl=0)
+            await idle(hub)
+            reference = weakref.ref(payload)
+            del payload
+            gc.collect()
+            assert reference() is None

@@ -94,7 +94,9 @@ class Distribution:
             except DeliveryError as error:
                 self._miss(recipient, error)
                 continue
-            stamps.count += 1
+            if publication.last != stamps.count:  # code of others has sent, such as a function for keys or an observer
+                publication = self._publication = publication.continued(stamps.count + 1)
+            publication.last = stamps.count = stamps.count + 1
             if shared and handler is not None and endpoint.take(publication):
                 account.accepted += 1
                 delivered.append(agent)
@@ -190,12 +192,14 @@ class Distribution:
 
     def _never_delivered(self, recipient: Subscriber) -> Envelope:
         """The record of a message that no mailbox gets."""
-        engine = self._engine
+        engine, publication, stamps = self._engine, self._publication, self._engine.stamps
         endpoint = (
             recipient if isinstance(recipient, Listener) else recipient.endpoint or recipient.new_endpoint(engine)
         )
-        engine.stamps.count += 1
-        return self._publication.envelope(endpoint, NOBODY, engine.new_envelope)
+        if publication.last != stamps.count:
+            publication = self._publication = publication.continued(stamps.count + 1)
+        publication.last = stamps.count = stamps.count + 1
+        return publication.envelope(endpoint, NOBODY, engine.new_envelope)
 
     def deliver_again(self, endpoint: Target, envelope: Envelope) -> bool:
         """Deliver to a recipient that was full before; True if this is settled, delivered or not."""

@@ -15,8 +15,8 @@ class Publication:
     is asked or goes wrong: its handler takes a context or sends messages, it fails or is dropped, somebody waits for
     it, an observer wants its events. Most never need one, and are delivered in half the time.
 
-    The numbers of its recipients follow one another, from `number` on. Envelopes get them in the order in which they
-    are made.
+    The numbers of its recipients follow one another, from `number` to `last`. Envelopes get them in the order in which
+    they are made.
 
     Attributes:
         payload: The payload.
@@ -26,12 +26,13 @@ class Publication:
         terms: The terms of its messages, with a normal priority unless all of them have envelopes.
         trail: What they inherit.
         number: The number of the first one.
+        last: The number of the last one so far.
         sent: When it was published.
         deadline: Infinity: messages that expire have envelopes from the start.
         state: It is queued; what is handled has no state of its own before it has an envelope.
     """
 
-    __slots__ = ("_next", "_opened", "kind", "number", "payload", "sender", "sent", "terms", "trail", "type")
+    __slots__ = ("_next", "_opened", "kind", "last", "number", "payload", "sender", "sent", "terms", "trail", "type")
 
     deadline: Final = NEVER
     state: Final = EnvelopeState.QUEUED
@@ -53,8 +54,15 @@ class Publication:
         self.terms = terms
         self.trail = trail
         self.number = self._next = number
+        self.last = number - 1
         self.sent = sent
         self._opened: dict[Occupant, Envelope] | None = None
+
+    def continued(self, number: int) -> "Publication":
+        """The same for further recipients, from this number on: other messages were sent meanwhile."""
+        more = Publication(self.payload, self.type, self.sender, self.terms, self.trail, number, self.sent)
+        more.kind = self.kind
+        return more
 
     def envelope(self, recipient: Recipient, handler: Handler, kind: type[Envelope] = Envelope) -> Envelope:
         """The envelope for one recipient, which must not have one yet."""

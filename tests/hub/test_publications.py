@@ -510,3 +510,17 @@ async def test_a_worker_that_has_only_expired_a_message_keeps_it_neither() -> No
             del payload
             gc.collect()
             assert reference() is None
+
+
+@pytest.mark.parametrize("look", [Hub.traffic, Hub.metrics, Hub.describe])
+async def test_looking_at_what_runs_makes_no_envelope(look: Callable[[Hub], object], made: list[Envelope]) -> None:
+    gate = Gate()
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register(gate, topics=["news"])
+            await hub.publish("news", Ping(1))
+            await gate.entered.wait()
+            look(hub)
+            gate.opened.set()
+            await idle(hub)
+    assert made == []

@@ -1,8 +1,8 @@
 """A publication: one record that lies in the mailboxes of all its recipients."""
 
-from typing import Final, final
+from typing import final
 
-from ._envelope import NEVER, Envelope, EnvelopeState, Occupant, Recipient, Terms, Trail
+from ._envelope import Envelope, EnvelopeState, Occupant, Recipient, Terms, Trail
 from ._handlers import Handler
 from ._message import MessageType
 
@@ -28,14 +28,9 @@ class Publication:
         number: The number of the first one.
         last: The number of the last one so far.
         sent: When it was published.
-        deadline: Infinity: messages that expire have envelopes from the start.
-        state: It is queued; what is handled has no state of its own before it has an envelope.
     """
 
     __slots__ = ("_next", "_opened", "kind", "last", "number", "payload", "sender", "sent", "terms", "trail", "type")
-
-    deadline: Final = NEVER
-    state: Final = EnvelopeState.QUEUED
 
     def __init__(  # noqa: PLR0917 - what an envelope is made of, but for its recipient
         self,

@@ -489,7 +489,7 @@ async def test_a_worker_that_rests_keeps_no_publication() -> None:
             assert reference() is None
 
 
-async def test_a_worker_that_has_only_expired_a_message_keeps_it_neither() -> None:
+async def test_a_worker_that_has_only_expired_a_message_does_not_keep_it() -> None:
     import gc
     import weakref
 

@@ -13,10 +13,10 @@ class Publication:
 
     It has what its deliveries have in common. Each of them gets an `Envelope` of its own, once, when something about it
     is asked or goes wrong: its handler takes a context or sends messages, it fails or is dropped, somebody waits for
-    it, an observer wants its events. Most never need one, and are delivered in half the time.
+    it, an observer wants its events. Most never need one.
 
-    The numbers of its recipients follow one another, from `number` to `last`. Envelopes get them in the order in which
-    they are made.
+    The numbers of its recipients follow one another, from `number` on. Envelopes get them in the order in which they
+    are made.
 
     Attributes:
         payload: The payload.
@@ -26,11 +26,10 @@ class Publication:
         terms: The terms of its messages, with a normal priority unless all of them have envelopes.
         trail: What they inherit.
         number: The number of the first one.
-        last: The number of the last one so far.
         sent: When it was published.
     """
 
-    __slots__ = ("_next", "_opened", "kind", "last", "number", "payload", "sender", "sent", "terms", "trail", "type")
+    __slots__ = ("_next", "_opened", "kind", "number", "payload", "sender", "sent", "terms", "trail", "type")
 
     def __init__(  # noqa: PLR0917 - what an envelope is made of, but for its recipient
         self,
@@ -49,7 +48,6 @@ class Publication:
         self.terms = terms
         self.trail = trail
         self.number = self._next = number
-        self.last = number - 1
         self.sent = sent
         self._opened: dict[Occupant, Envelope] | None = None
 

@@ -11,6 +11,7 @@ from anyio.lowlevel import checkpoint
 from tests.hub._agents import Gate, Ping, Pong, Recorder, echo, fail, until
 
 from stagepost.hub import (
+    AgentEnded,
     Context,
     DeadReason,
     Event,
@@ -18,6 +19,7 @@ from stagepost.hub import (
     Hub,
     Level,
     Message,
+    MessageDead,
     MessageFailed,
     Priority,
     RequestCycle,
@@ -113,6 +115,74 @@ async def test_ids_of_all_deliveries_and_of_other_messages_are_distinct() -> Non
             sent = hub.metrics().sent
     assert len(seen) == len({message.id for message in seen}) == 5 * MANY + 5
     assert sent == 10 * MANY + 5
+
+
+class Watcher:
+    id = "watcher"
+    context: Context
+
+    def __init__(self) -> None:
+        self.told: list[Message[AgentEnded]] = []
+
+    @handles
+    async def keep(self, _pong: Pong, context: Context) -> None:
+        self.context = context
+
+    @handles
+    async def note(self, message: Message[AgentEnded]) -> None:
+        self.told.append(message)
+
+    def send(self) -> None:
+        self.context.watch("nobody")  # sends at once, to the watcher
+
+    def on_event(self, event: Event, /) -> None:
+        if isinstance(event, MessageDead):
+            self.send()
+
+    def wants(self, level: Level, /) -> bool:
+        return level == MessageDead.level
+
+
+def the_payload(ping: Ping, watcher: Watcher) -> Ping:
+    watcher.send()
+    return ping
+
+
+def no_key(ping: Ping, watcher: Watcher) -> Ping:
+    watcher.send()
+    raise LookupError(ping)
+
+
+@pytest.mark.parametrize("key", [the_payload, no_key, None])
+async def test_ids_are_distinct_if_other_peoples_code_sends_between_the_recipients(
+    key: Callable[[Ping, Watcher], Ping] | None,
+) -> None:
+    seen: list[Message[Ping]] = []
+    watcher = Watcher()
+
+    async def note(message: Message[Ping]) -> None:
+        seen.append(message)
+
+    async def other(_pong: Pong) -> None: ...
+
+    with fail_after(5):
+        async with Hub(observer=watcher) as hub:
+            hub.register(watcher)
+            await hub.request("watcher", Pong(1))
+            hub.register("before", note, topics=["news"])
+            if key is None:
+                hub.register("between", other, topics=["news"])  # it cannot handle it, which the observer is told
+            else:
+                hub.register("between", note, topics=["news"], per=lambda ping: key(ping, watcher))
+            hub.register("after", note, topics=["news"])
+            await hub.publish("news", Ping(1))
+            await idle(hub)
+            letters = hub.dead_letters
+    ids = [message.id for message in (*seen, *watcher.told, *(letter.message for letter in letters))]
+    assert len(seen) + len(letters) == 3
+    assert watcher.told
+    assert len({one.rpartition("-")[2] for one in ids}) == len(ids)  # their numbers; ids begin with the time
+    assert len({message.trace for message in seen}) == 1
 
 
 @dataclass
@@ -417,3 +487,40 @@ async def test_a_worker_that_rests_keeps_no_publication() -> None:
             del payload
             gc.collect()
             assert reference() is None
+
+
+async def test_a_worker_that_has_only_expired_a_message_does_not_keep_it() -> None:
+    import gc
+    import weakref
+
+    class Payload:
+        pass
+
+    async def take(payload: Payload) -> None: ...
+
+    with fail_after(5):
+        async with Hub(dead_letters=0) as hub:
+            hub.register("take", take)
+            await hub.send("take", Payload())
+            await idle(hub)
+            payload = Payload()
+            await hub.send("take", payload, ttl=0)
+            await idle(hub)
+            reference = weakref.ref(payload)
+            del payload
+            gc.collect()
+            assert reference() is None
+
+
+@pytest.mark.parametrize("look", [Hub.traffic, Hub.metrics, Hub.describe])
+async def test_looking_at_what_runs_makes_no_envelope(look: Callable[[Hub], object], made: list[Envelope]) -> None:
+    gate = Gate()
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register(gate, topics=["news"])
+            await hub.publish("news", Ping(1))
+            await gate.entered.wait()
+            look(hub)
+            gate.opened.set()
+            await idle(hub)
+    assert made == []

@@ -76,7 +76,8 @@ class Distribution:
         """Deliver wherever there is room, without letting anybody else run."""
         engine, payload, sender, terms = self._engine, self._payload, self._origin.sender, self._terms
         stamps, now, trail, delivered = engine.stamps, self._now, self._trail, self._delivered
-        account, payload_class, before = engine.account, type(payload), stamps.count
+        account, payload_class = engine.account, type(payload)
+        number = before = stamps.count
         if trail.trace is None:  # all of them belong to one trace, named after the first message
             trail = Trail(trail.cause, stamps.message_id(before + 1, now))
         publication = self._publication = Publication(payload, self.type, sender, terms, trail, before + 1, now)
@@ -94,7 +95,10 @@ class Distribution:
             except DeliveryError as error:
                 self._miss(recipient, error)
                 continue
-            stamps.count += 1
+            if stamps.count != number:  # code of others has sent, such as a function for keys or an observer
+                number = stamps.count
+                publication = self._publication = publication.continued(number + 1)
+            stamps.count = number = number + 1
             if shared and handler is not None and endpoint.take(publication):
                 account.accepted += 1
                 delivered.append(agent)
@@ -190,12 +194,12 @@ class Distribution:
 
     def _never_delivered(self, recipient: Subscriber) -> Envelope:
         """The record of a message that no mailbox gets."""
-        engine = self._engine
+        engine, stamps = self._engine, self._engine.stamps
         endpoint = (
             recipient if isinstance(recipient, Listener) else recipient.endpoint or recipient.new_endpoint(engine)
         )
-        engine.stamps.count += 1
-        return self._publication.envelope(endpoint, NOBODY, engine.new_envelope)
+        stamps.count += 1
+        return self._publication.continued(stamps.count).envelope(endpoint, NOBODY, engine.new_envelope)
 
     def deliver_again(self, endpoint: Target, envelope: Envelope) -> bool:
         """Deliver to a recipient that was full before; True if this is settled, delivered or not."""

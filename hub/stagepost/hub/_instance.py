@@ -47,7 +47,7 @@ class Instance(Endpoint):
     def is_idle(self) -> bool:
         """Whether it has nothing to do."""
         workers = self.workers
-        return not (self._is_held or self.depth or self.blocked or workers.handling() or workers.owned)
+        return not (self._is_held or self.depth or self.blocked or workers.running() or workers.owned)
 
     def begin(
         self,

@@ -1,8 +1,8 @@
 """A publication: one record that lies in the mailboxes of all its recipients."""
 
-from typing import Final, final
+from typing import final
 
-from ._envelope import NEVER, Envelope, EnvelopeState, Occupant, Recipient, Terms, Trail
+from ._envelope import Envelope, EnvelopeState, Occupant, Recipient, Terms, Trail
 from ._handlers import Handler
 from ._message import MessageType
 
@@ -13,7 +13,7 @@ class Publication:
 
     It has what its deliveries have in common. Each of them gets an `Envelope` of its own, once, when something about it
     is asked or goes wrong: its handler takes a context or sends messages, it fails or is dropped, somebody waits for
-    it, an observer wants its events. Most never need one, and are delivered in half the time.
+    it, an observer wants its events. Most never need one.
 
     The numbers of its recipients follow one another, from `number` on. Envelopes get them in the order in which they
     are made.
@@ -27,14 +27,9 @@ class Publication:
         trail: What they inherit.
         number: The number of the first one.
         sent: When it was published.
-        deadline: Infinity: messages that expire have envelopes from the start.
-        state: It is queued; what is handled has no state of its own before it has an envelope.
     """
 
     __slots__ = ("_next", "_opened", "kind", "number", "payload", "sender", "sent", "terms", "trail", "type")
-
-    deadline: Final = NEVER
-    state: Final = EnvelopeState.QUEUED
 
     def __init__(  # noqa: PLR0917 - what an envelope is made of, but for its recipient
         self,
@@ -55,6 +50,12 @@ class Publication:
         self.number = self._next = number
         self.sent = sent
         self._opened: dict[Occupant, Envelope] | None = None
+
+    def continued(self, number: int) -> "Publication":
+        """The same for further recipients, from this number on: other messages were sent meanwhile."""
+        more = Publication(self.payload, self.type, self.sender, self.terms, self.trail, number, self.sent)
+        more.kind = self.kind
+        return more
 
     def envelope(self, recipient: Recipient, handler: Handler, kind: type[Envelope] = Envelope) -> Envelope:
         """The envelope for one recipient, which must not have one yet."""

@@ -7,7 +7,6 @@ from typing import Final
 from stagepost._dataclasses import dataclass
 
 from ._directory import Directory
-from ._envelope import EnvelopeState
 
 _LOOKED_AT: Final = 100  # messages of one agent
 
@@ -35,10 +34,10 @@ def traffic_on(directory: Directory) -> tuple[Traffic, ...]:
     """What is on its way now; of an agent with many messages, the first ones are looked at."""
     found: dict[tuple[str | None, str, str | None], Counter[bool]] = {}
     for endpoint in directory.endpoints():
-        mailbox = endpoint.workers.mailbox
-        for envelope in islice(chain(endpoint.handling(), mailbox.queue, mailbox.blocked), _LOOKED_AT):
-            way = (envelope.sender, endpoint.id, envelope.terms.topic)
-            found.setdefault(way, Counter())[envelope.state is EnvelopeState.RUNNING] += 1
+        mailbox, running = endpoint.workers.mailbox, endpoint.workers.running()
+        for number, record in enumerate(islice(chain(running, mailbox.queue, mailbox.blocked), _LOOKED_AT)):
+            way = (record.sender, endpoint.id, record.terms.topic)
+            found.setdefault(way, Counter())[number < len(running)] += 1
     return tuple(
         Traffic(sender=sender, recipient=recipient, topic=topic, waiting=counts[False], running=counts[True])
         for (sender, recipient, topic), counts in found.items()

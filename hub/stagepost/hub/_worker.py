@@ -245,9 +245,9 @@ class Worker:
                     turn_ends = now + _TURN
             if number:
                 tally.note(sent, began, now, since, number)
+            record = envelope = reply = None  # a worker that rests keeps no message alive, not even an expired one
             if before is not None:
                 reset_running(before)
-                record = envelope = reply = None  # a worker that rests keeps no message alive
                 del token, before
             if self._interrupted:
                 return True

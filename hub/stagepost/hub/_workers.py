@@ -16,6 +16,7 @@ from ._lifecycle import Lifecycle
 from ._mailbox import Mailbox
 from ._owned import OwnedTask
 from ._publication import Publication
+from ._running import Record
 from ._wake import Waiter
 from ._worker import Worker
 
@@ -107,7 +108,7 @@ class Workers:
     @property
     def all_busy(self) -> bool:
         """Whether another message would have to wait for a handler that runs now."""
-        return self.vacancies == 0 and len(self.handling()) == len(self.staff)
+        return self.vacancies == 0 and len(self.running()) == len(self.staff)
 
     def standing(self) -> Standing:
         """How well the agent can take one more message: how many others have to end before that can start."""
@@ -116,6 +117,10 @@ class Workers:
             return Standing(Room.CLOSING, queued)
         idle = self.vacancies + sum(worker.current is None for worker in self.staff)
         return Standing(Room.FREE if queued < self.mailbox.limit else Room.FULL, max(0, queued + 1 - idle))
+
+    def running(self) -> list[Record]:
+        """What is being handled, for those who need no envelope of it."""
+        return [worker.current for worker in tuple(self.staff) if worker.current is not None]
 
     def handling(self, spared: AbstractSet[object] = NOBODY) -> list[Envelope]:
         """The envelopes being handled, except those to spare."""

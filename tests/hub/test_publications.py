@@ -1,5 +1,6 @@
 """Recipients of a publication share one record, and nobody can tell."""
 
+from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +24,7 @@ from stagepost.hub import (
     MessageFailed,
     Priority,
     RequestCycle,
+    WrongThread,
     handles,
 )
 from stagepost.hub._envelope import Envelope
@@ -524,3 +526,69 @@ async def test_looking_at_what_runs_makes_no_envelope(look: Callable[[Hub], obje
             gate.opened.set()
             await idle(hub)
     assert made == []
+
+
+class Base(ABC):  # noqa: B024 - a hook is all that it has
+    """A class that takes others for its subclasses only at times."""
+
+    open = True
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        return Base.open
+
+
+async def test_an_inherited_handler_is_the_one_that_it_was_when_published(made: list[Envelope]) -> None:
+    got: list[object] = []
+
+    async def take(payload: Base) -> None:
+        got.append(payload)
+
+    Base.open = True
+    payloads = [type(f"Payload{number}", (), {})() for number in range(300)]  # more classes than an agent remembers
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register("take", take, topics=["news"], mailbox=None)
+            for payload in payloads:
+                await hub.publish("news", payload)
+            Base.open = False
+            await idle(hub)
+            assert hub.metrics().handled == len(payloads)
+    assert got == payloads
+    assert made == []
+
+
+async def test_a_class_that_hashes_by_its_own_code_is_looked_up_once(made: list[Envelope]) -> None:
+    class Moody(type):
+        well = True
+
+        def __hash__(cls) -> int:
+            if not Moody.well:
+                raise ZeroDivisionError
+            return 1
+
+    class Payload(metaclass=Moody):
+        pass
+
+    got: list[object] = []
+
+    async def take(payload: Payload) -> None:
+        got.append(payload)
+
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register("take", take, topics=["news"])
+            payload = Payload()
+            await hub.publish("news", payload)
+            Moody.well = False
+            await idle(hub)
+            Moody.well = True
+    assert got == [payload]
+    assert len(made) == 1
+
+
+async def test_another_thread_cannot_ask_what_is_stuck() -> None:
+    with fail_after(5):
+        async with Hub() as hub:
+            with pytest.raises(WrongThread, match="stuck"):
+                await to_thread.run_sync(partial(hub.stuck, longer_than=1))

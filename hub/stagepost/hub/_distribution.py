@@ -62,7 +62,12 @@ class Distribution:
         self.type = MessageType.BROADCAST if terms.topic is None else MessageType.NOTIFICATION
         self._now = engine.stamps.clock()
         self._due = self._now + lasting
-        self._is_shared = lasting == math.inf and terms.priority is Priority.NORMAL and engine.shares
+        self._is_shared = (
+            lasting == math.inf
+            and terms.priority is Priority.NORMAL
+            and engine.shares
+            and _hashes_plainly(type(type(payload)))  # its handlers are looked up once more, by the worker
+        )
         self._publication: Publication
         self._delivered: list[str] = []
         self._full: list[str] = []
@@ -87,7 +92,8 @@ class Distribution:
             if agent == sender:
                 continue
             handlers = recipient.handlers
-            handler = handlers.exact.get(payload_class) or handlers.look_up(payload_class)
+            own = handlers.exact.get(payload_class)
+            handler = own or handlers.look_up(payload_class)
             if handler is None and terms.topic is None:
                 continue
             try:
@@ -100,6 +106,8 @@ class Distribution:
                 publication = self._publication = publication.continued(number + 1)
             stamps.count = number = number + 1
             if shared and handler is not None and endpoint.take(publication):
+                if own is None:
+                    publication.keep(handlers, handler)
                 account.accepted += 1
                 delivered.append(agent)
             else:
@@ -248,3 +256,8 @@ class Distribution:
             stopped=tuple(self._stopped),
             trace=self._trail.trace,
         )
+
+
+def _hashes_plainly(metaclass: type) -> bool:
+    """Whether classes of a class are compared by identity, without code of anybody."""
+    return metaclass.__hash__ is type.__hash__ and metaclass.__eq__ is type.__eq__  # type: ignore[comparison-overlap]

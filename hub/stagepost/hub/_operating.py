@@ -42,9 +42,13 @@ class Operating:
 
         Raises:
             InvalidArgument: That is no duration.
+            WrongThread: The hub was entered in another thread or event loop.
         """
-        limit = seconds(longer_than, "longer_than")
-        return () if self._engine is None else stuck_agents(self._directory, self._engine.stamps, limit)
+        limit, engine = seconds(longer_than, "longer_than"), self._engine
+        if engine is None:
+            return ()
+        engine.check_here("stuck")
+        return stuck_agents(self._directory, engine.stamps, limit)
 
     def traffic(self) -> tuple[Traffic, ...]:
         """Who has messages on their way to whom at this moment, by sender, recipient and topic.

@@ -1,10 +1,12 @@
 """A publication: one record that lies in the mailboxes of all its recipients."""
 
-from typing import final
+from typing import Final, final
 
 from ._envelope import Envelope, EnvelopeState, Occupant, Recipient, Terms, Trail
-from ._handlers import Handler
+from ._handlers import Handler, Handlers
 from ._message import MessageType
+
+_NONE_INHERITED: Final[dict[Handlers, Handler]] = {}  # most need no more; nobody adds to it
 
 
 @final
@@ -21,6 +23,7 @@ class Publication:
     Attributes:
         payload: The payload.
         kind: Its class when it was published, by which handlers are chosen.
+        inherited: The handlers of those recipients that have none for exactly this class.
         type: The type of its messages.
         sender: The agent that published it, if any.
         terms: The terms of its messages, with a normal priority unless all of them have envelopes.
@@ -29,7 +32,19 @@ class Publication:
         sent: When it was published.
     """
 
-    __slots__ = ("_next", "_opened", "kind", "number", "payload", "sender", "sent", "terms", "trail", "type")
+    __slots__ = (
+        "_next",
+        "_opened",
+        "inherited",
+        "kind",
+        "number",
+        "payload",
+        "sender",
+        "sent",
+        "terms",
+        "trail",
+        "type",
+    )
 
     def __init__(  # noqa: PLR0917 - what an envelope is made of, but for its recipient
         self,
@@ -49,6 +64,7 @@ class Publication:
         self.trail = trail
         self.number = self._next = number
         self.sent = sent
+        self.inherited = _NONE_INHERITED
         self._opened: dict[Occupant, Envelope] | None = None
 
     def continued(self, number: int) -> "Publication":
@@ -56,6 +72,16 @@ class Publication:
         more = Publication(self.payload, self.type, self.sender, self.terms, self.trail, number, self.sent)
         more.kind = self.kind
         return more
+
+    def handler_of(self, handlers: Handlers) -> Handler:
+        """The handler of a recipient, the one that it had when this was published."""
+        return handlers.exact.get(self.kind) or self.inherited[handlers]
+
+    def keep(self, handlers: Handlers, handler: Handler) -> None:
+        """Keep an inherited handler: whoever looks for it again might find another one."""
+        if self.inherited is _NONE_INHERITED:
+            self.inherited = {}
+        self.inherited[handlers] = handler
 
     def envelope(self, recipient: Recipient, handler: Handler, kind: type[Envelope] = Envelope) -> Envelope:
         """The envelope for one recipient, which must not have one yet."""

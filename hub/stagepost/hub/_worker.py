@@ -12,7 +12,7 @@ from ._engine import Engine
 from ._envelope import Envelope, EnvelopeState, Recipient
 from ._events import DeadReason
 from ._guards import TaskGuard, cancellation, is_cancelled, new_guard, watch_cancel
-from ._handlers import NOBODY, Handler, Handlers
+from ._handlers import NOBODY, Handlers
 from ._invoking import invoke
 from ._mailbox import Mailbox
 from ._message import MessageType
@@ -53,11 +53,8 @@ class Pool(Protocol):
     def goes_on(self) -> bool:
         """Whether a worker that has been called has work."""
 
-    def handler_of(self, publication: Publication, /) -> Handler:
-        """The handler for a publication that was queued here."""
-
     def envelope(self, publication: Publication, /) -> Envelope:
-        """The envelope for it."""
+        """The envelope for a publication that was queued here."""
 
     def open(self, publication: Publication, worker: "Worker", /) -> Envelope:
         """The same for one that a worker handles, or has handled."""
@@ -189,7 +186,7 @@ class Worker:
                     pool.admit()
                 envelope = None
                 if type(record) is Publication:
-                    handler = handlers.exact.get(record.kind) or pool.handler_of(record)
+                    handler = handlers.exact.get(record.kind) or record.inherited[handlers]
                     if wrapped or account.observed or not handler.is_plain:
                         envelope = record = pool.envelope(record)
                 elif record.deadline <= now and self._expires(record):

@@ -11,7 +11,7 @@ from ._engine import Engine
 from ._envelope import Envelope, Recipient
 from ._groups import Room, Standing
 from ._guards import is_cancelled
-from ._handlers import Handler, Handlers
+from ._handlers import Handlers
 from ._lifecycle import Lifecycle
 from ._mailbox import Mailbox
 from ._owned import OwnedTask
@@ -129,15 +129,11 @@ class Workers:
 
     def envelope(self, publication: Publication) -> Envelope:
         """The envelope for a publication that was queued here, which must not have one yet."""
-        return publication.envelope(self.recipient, self.handler_of(publication))
+        return publication.envelope(self.recipient, publication.handler_of(self.handlers))
 
     def open(self, publication: Publication, worker: Worker) -> Envelope:
         """The same for one that a worker handles, or has handled, and has no envelope for."""
-        return publication.open(worker, self.recipient, self.handler_of(publication))
-
-    def handler_of(self, publication: Publication) -> Handler:
-        """The handler for a publication that was queued here."""
-        return self.handlers.find(self.recipient.id, publication.kind)
+        return publication.open(worker, self.recipient, publication.handler_of(self.handlers))
 
     def began(self) -> list[float]:
         """When the running handlers started, on the hub's clock."""

@@ -167,7 +167,7 @@ async def test_p4_nothing_is_left_of_messages_that_have_ended() -> None:
             await idle(hub)
             (endpoint,) = hub._directory.endpoints()
             assert hub._engine is not None
-            assert not endpoint._mailbox.queue
+            assert not endpoint.workers.mailbox.queue
             assert not any(hub._engine.deadlines._buckets.values())
             assert all(worker.current is None for worker in endpoint.workers.staff)
 

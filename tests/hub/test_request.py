@@ -163,7 +163,7 @@ async def test_a_request_waits_for_room() -> None:
             await gate.entered.wait()
             await hub.send("gate", Ping(2))
             tasks.start_soon(ask, hub)
-            await until(lambda: bool(hub._directory.endpoints()[0]._mailbox.blocked))
+            await until(lambda: bool(hub._directory.endpoints()[0].workers.mailbox.blocked))
             gate.opened.set()
     assert replies == [Pong(3)]
 

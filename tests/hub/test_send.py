@@ -40,7 +40,7 @@ async def test_a_send_waits_for_room_and_keeps_the_order() -> None:
             for number in range(1, 6):
                 tasks.start_soon(hub.send, "gate", Ping(number))
                 await checkpoint()
-            await until(lambda: len(hub._directory.endpoints()[0]._mailbox.blocked) == 4)
+            await until(lambda: len(hub._directory.endpoints()[0].workers.mailbox.blocked) == 4)
             gate.opened.set()
     assert gate.seen == [0, 1, 2, 3, 4, 5]
 
@@ -78,7 +78,7 @@ async def test_a_cancelled_sender_leaves_nothing_in_the_line() -> None:
 
 
 async def _cancel_when_blocked(hub: Hub, scope: CancelScope) -> None:
-    await until(lambda: bool(hub._directory.endpoints()[0]._mailbox.blocked))
+    await until(lambda: bool(hub._directory.endpoints()[0].workers.mailbox.blocked))
     scope.cancel()
 
 
@@ -92,7 +92,7 @@ async def test_a_waiting_sender_hears_when_the_agent_goes() -> None:
             await gate.entered.wait()
             await hub.send("gate", Ping(1))
             tasks.start_soon(error_of, AgentStopped, lambda: hub.send("gate", Ping(2), timeout=None), errors)
-            await until(lambda: bool(hub._directory.endpoints()[0]._mailbox.blocked))
+            await until(lambda: bool(hub._directory.endpoints()[0].workers.mailbox.blocked))
             await hub.unregister("gate", drain=False)
     assert len(errors) == 1
 
@@ -107,7 +107,7 @@ async def test_a_waiting_sender_hears_when_the_hub_stops() -> None:
             await gate.entered.wait()
             await hub.send("gate", Ping(1))
             tasks.start_soon(error_of, HubStopped, lambda: hub.send("gate", Ping(2), timeout=None), errors)
-            await until(lambda: bool(hub._directory.endpoints()[0]._mailbox.blocked))
+            await until(lambda: bool(hub._directory.endpoints()[0].workers.mailbox.blocked))
     assert len(errors) == 1
     assert hub.metrics().dead == 1
 
@@ -188,7 +188,7 @@ async def test_a_message_stays_that_got_room_before_its_sender_was_cancelled(any
             sending = asyncio.ensure_future(hub.send("gate", Ping(2)))
             await until(lambda: hub.metrics().blocked == 1)
             (endpoint,) = hub._directory.endpoints()
-            endpoint._mailbox.queue.popleft()
+            endpoint.workers.mailbox.queue.popleft()
             endpoint.workers.admit()
             sending.cancel()
             await until(sending.done)

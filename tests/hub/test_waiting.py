@@ -95,7 +95,7 @@ async def test_whoever_is_cancelled_in_the_moment_of_the_end_is_told_nothing_int
             await until(lambda: hub.metrics().blocked == 1)
             (endpoint,) = (endpoint for endpoint in hub._directory.endpoints() if endpoint.id == "gate")
             hub.terminate("gate", ZeroDivisionError())
-            assert not endpoint._mailbox.blocked
+            assert not endpoint.workers.mailbox.blocked
             scope.cancel()
     assert outcomes == []
     assert hub.metrics().in_flight == 0

@@ -57,8 +57,8 @@ async def test_a_message_that_comes_as_the_worker_is_to_end_is_handled(priority:
             await until(lambda: len(endpoint.workers.resting) == 1)
             assert not endpoint.workers.cool()
             assert endpoint.workers.cool()
-            assert isinstance(endpoint._mailbox.queue, Dormant)
-            assert (list(endpoint._mailbox.queue), endpoint.depth) == ([], 0)
+            assert isinstance(endpoint.workers.mailbox.queue, Dormant)
+            assert (list(endpoint.workers.mailbox.queue), endpoint.depth) == ([], 0)
             await hub.send("echo", Ping(), priority=priority)
             await idle(hub)
             assert hub.metrics().handled == 2

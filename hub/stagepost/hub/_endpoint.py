@@ -1,13 +1,14 @@
 """The receiving end of one agent: its mailbox, its workers, and the senders that wait."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Literal, TypeAlias
 
 from ._bell import Bell
 from ._callers import NOBODY
+from ._ending import Ending
 from ._engine import Engine
 from ._envelope import STANDARD, Envelope, EnvelopeState
 from ._events import DeadReason
@@ -27,29 +28,19 @@ Overflow: TypeAlias = Literal["wait", "reject", "drop_oldest"]
 _NORMAL, _QUEUED = Priority.NORMAL, EnvelopeState.QUEUED  # looked up once: a look-up costs several assignments
 
 
-class Endpoint:
+class Endpoint(Ending):
     """Receives the messages of one agent on a running hub; created with the agent's first message.
 
     Attributes:
-        id: The agent's id.
         detach: Whether its handlers continue when the requester no longer waits.
         overflow: What its full mailbox does with one more message.
-        is_left: Whether it was closed and its last worker has gone.
         tally: The counts of its messages.
-        workers: The tasks that handle its messages, and those that the agent owns.
     """
 
     __slots__ = (
-        "_bell",
-        "_engine",
-        "_mailbox",
-        "_on_left",
         "detach",
-        "id",
-        "is_left",
         "overflow",
         "tally",
-        "workers",
     )
 
     def __init__(
@@ -65,30 +56,11 @@ class Endpoint:
         tally: Tally | None = None,
         bell: Bell | None = None,
     ) -> None:
-        self.id = agent
+        super().__init__(agent, engine, bell)
         self.detach = detach
         self.overflow = overflow
-        self.is_left = False
-        self._engine = engine
         self.tally = Tally() if tally is None else tally
-        self._bell = bell
-        self._mailbox = Mailbox(mailbox, engine.account)
-        self.workers = Workers(
-            self,
-            handlers,
-            concurrency,
-            self._mailbox,
-            engine,
-            owns_tally=tally is None,
-        )
-        self._on_left: Callable[[], None] | None = None
-
-    @property
-    def bell(self) -> Bell:
-        """Rings when something changes that may let it end: when a worker ends meanwhile, or its lifecycle."""
-        if self._bell is None:
-            self._bell = Bell(self._engine.new_waiter)
-        return self._bell
+        self.workers = Workers(self, handlers, concurrency, Mailbox(mailbox, engine.account), engine)
 
     @property
     def closing(self) -> bool:
@@ -98,12 +70,12 @@ class Endpoint:
     @property
     def depth(self) -> int:
         """How many messages wait."""
-        return len(self._mailbox.queue)
+        return len(self.workers.mailbox.queue)
 
     @property
     def blocked(self) -> int:
         """How many senders wait for room."""
-        return len(self._mailbox.blocked)
+        return len(self.workers.mailbox.blocked)
 
     def metrics(self, refused: int) -> Callable[[], AgentMetrics]:
         """Take a snapshot of counts and state; the result builds the value from it."""
@@ -128,8 +100,8 @@ class Endpoint:
         """
         if not self.workers.is_stuck(held):
             return []
-        queued = [record for record in self._mailbox.queue if type(record) is not Publication]
-        return [*queued, *self._mailbox.blocked]
+        queued = [record for record in self.workers.mailbox.queue if type(record) is not Publication]
+        return [*queued, *self.workers.mailbox.blocked]
 
     def stuck_depth(self, held: AbstractSet[object]) -> int:
         """How much of that is queued."""
@@ -137,7 +109,8 @@ class Endpoint:
 
     def accept(self, envelope: Envelope) -> bool:
         """Take a message if there is room."""
-        mailbox, account, terms = self._mailbox, self._engine.account, envelope.terms
+        account, terms, workers = self._engine.account, envelope.terms, self.workers
+        mailbox = workers.mailbox
         if account.observed or (terms is not STANDARD and terms.priority is not _NORMAL):
             if not mailbox.accept(envelope):
                 return False
@@ -147,14 +120,19 @@ class Endpoint:
             account.accepted += 1
         else:
             return False
-        workers = self.workers
         if workers.resting or workers.vacancies:
             workers.call()
         return True
 
+    def rest(self) -> None:
+        """Take as little memory as possible until the next message: it has no workers for now."""
+        self.workers.mailbox.rest()
+        self.tally.rest()
+
     def take(self, publication: Publication) -> bool:
         """Take a publication if there is room; as `accept`, but without an observer, and uncounted."""
-        mailbox, workers = self._mailbox, self.workers
+        workers = self.workers
+        mailbox = workers.mailbox
         if len(mailbox.queue) >= mailbox.limit:
             return False
         mailbox.queue.append(publication)
@@ -175,7 +153,7 @@ class Endpoint:
             return None
         to_self = envelope.sender is not None and self.is_own(envelope)
         if to_self or timeout == 0 or self.overflow != "wait":
-            raise MailboxFull(self.id, self._mailbox.limit, to_self=to_self)
+            raise MailboxFull(self.id, self.workers.mailbox.limit, to_self=to_self)
         return self.wait_for_room(envelope, timeout)
 
     def is_own(self, envelope: Envelope) -> bool:
@@ -191,7 +169,7 @@ class Endpoint:
     def line_up_alone(self, envelope: Envelope, timeout: float, waiter: Waiter) -> None:
         """Let a message wait for room that nobody waits for; `waiter` is told when the wait is over."""
         envelope.waiter = waiter
-        self._mailbox.line_up(envelope)
+        self.workers.mailbox.line_up(envelope)
         self._begin_wait(envelope, self._engine.stamps.clock() + timeout)
 
     def ask(self, envelope: Envelope) -> Waiter:
@@ -206,7 +184,7 @@ class Endpoint:
         elif self.overflow == "wait":
             waiter = self._queue_up(envelope)
         else:
-            raise MailboxFull(self.id, self._mailbox.limit)
+            raise MailboxFull(self.id, self.workers.mailbox.limit)
         if envelope.sender is not None:
             self.tally.note_open(envelope.sender)
         self._begin_wait(envelope, envelope.deadline)
@@ -220,19 +198,19 @@ class Endpoint:
         """
         if not (self.accept(successor) or self.displaces(successor)):
             if self.overflow != "wait":
-                raise MailboxFull(self.id, self._mailbox.limit)
-            self._mailbox.line_up(successor)
+                raise MailboxFull(self.id, self.workers.mailbox.limit)
+            self.workers.mailbox.line_up(successor)
         envelope.hand_on(successor)
         self.arm(successor)
 
     def displaces(self, envelope: Envelope) -> bool:
         """Take a message into a full mailbox by dropping the oldest one, if that is the policy."""
-        victim = self._mailbox.evict(envelope) if self.overflow == "drop_oldest" else None
+        victim = self.workers.mailbox.evict(envelope) if self.overflow == "drop_oldest" else None
         if victim is None:
             return False
         if type(victim) is Publication:
             victim = self.workers.envelope(victim)
-        victim.refuse(MailboxFull(self.id, self._mailbox.limit, dropped=True))
+        victim.refuse(MailboxFull(self.id, self.workers.mailbox.limit, dropped=True))
         self._engine.account.mark_dead(victim, DeadReason.DROPPED)
         return self.accept(envelope)
 
@@ -243,7 +221,7 @@ class Endpoint:
 
     def _queue_up(self, envelope: Envelope) -> Waiter:
         envelope.waiter = waiter = self._engine.new_waiter()
-        self._mailbox.line_up(envelope)
+        self.workers.mailbox.line_up(envelope)
         return waiter
 
     def _begin_wait(self, envelope: Envelope, until: float) -> None:
@@ -279,9 +257,9 @@ class Endpoint:
             error: DeliveryError = envelope.timed_out()
             self._take_back(envelope, lambda late: self._engine.account.mark_dead(late, DeadReason.EXPIRED))
         else:
-            error = MailboxFull(self.id, self._mailbox.limit)
+            error = MailboxFull(self.id, self.workers.mailbox.limit)
             if envelope.state is EnvelopeState.BLOCKED:
-                self._mailbox.turn_away(envelope)
+                self.workers.mailbox.turn_away(envelope)
             elif envelope.state is EnvelopeState.QUEUED:
                 self._remove(envelope)
                 self._engine.account.mark_dead(envelope, DeadReason.EXPIRED)
@@ -292,14 +270,14 @@ class Endpoint:
         if envelope.type is MessageType.REQUEST:
             self._take_back(envelope, self._engine.account.cancel)
         elif envelope.state is EnvelopeState.BLOCKED:
-            self._mailbox.turn_away(envelope)
+            self.workers.mailbox.turn_away(envelope)
         elif envelope.state is EnvelopeState.QUEUED:
             self.arm(envelope)
 
     def _take_back(self, envelope: Envelope, end: Callable[[Envelope], None]) -> None:
         """Withdraw a request, unless it runs in a detached handler."""
         if envelope.state is EnvelopeState.BLOCKED:
-            self._mailbox.turn_away(envelope)
+            self.workers.mailbox.turn_away(envelope)
         elif self.detach:
             return
         elif envelope.state is EnvelopeState.QUEUED:
@@ -309,72 +287,6 @@ class Endpoint:
             envelope.worker.interrupt()
 
     def _remove(self, envelope: Envelope) -> None:
-        self._mailbox.remove(envelope)
+        self.workers.mailbox.remove(envelope)
         self.workers.admit()
         self._engine.account.notify()
-
-    def close(self, on_left: Callable[[], None] | None = None) -> None:
-        """Let the workers end once everything here is handled; the last one calls back."""
-        self._on_left = on_left or self._on_left
-        self.workers.close()
-
-    def interrupt(
-        self, spared: AbstractSet[object] = NOBODY, refusal: Callable[[str], DeliveryError] | None = None
-    ) -> Iterator[Envelope]:
-        """Start no more messages, and cancel handlers and the start of the instance, except those to spare.
-
-        Returns:
-            The handled messages, each as its handler is cancelled. Others may run in between.
-        """
-        self.workers.halt()
-        for envelope in self.workers.interrupt(spared):
-            if refusal is not None:
-                envelope.refuse(refusal(self.id))
-            yield envelope
-
-    def abort(
-        self, refusal: Callable[[str], DeliveryError], reason: DeadReason, spared: AbstractSet[object] = NOBODY
-    ) -> Iterator[tuple[Envelope, EnvelopeState]]:
-        """Close at once: cancel handlers and hooks except `spared`, refuse waiting senders, mark the queue as dead.
-
-        Returns:
-            Each message as it is ended, and the state it was in. Others may run in between.
-        """
-        mailbox, account = self._mailbox, self._engine.account
-        for envelope in self.interrupt(spared, refusal):
-            yield envelope, EnvelopeState.RUNNING
-        while mailbox.blocked:
-            envelope = next(iter(mailbox.blocked))
-            mailbox.turn_away(envelope)
-            envelope.refuse(refusal(self.id))
-            yield envelope, EnvelopeState.BLOCKED
-        while mailbox.queue:
-            record = mailbox.queue.popleft()
-            envelope = self.workers.envelope(record) if type(record) is Publication else record
-            if envelope.waiter is not None:
-                envelope.refuse(refusal(self.id))
-            account.mark_dead(envelope, reason)
-            yield envelope, EnvelopeState.QUEUED
-        account.notify()
-        self.close()
-
-    async def left(self, held: Callable[[], AbstractSet[object]]) -> None:
-        """Wait until the last worker has ended, or all that is left waits for one of those named."""
-        await self.bell.until(lambda: self.has_left(held()))
-
-    def has_left(self, held: AbstractSet[object]) -> bool:
-        """Whether the last worker has ended, or all that is left waits for one of those named."""
-        if self.is_left:
-            return True
-        if not held or self.handling(held) or (self._mailbox.queue and not self.workers.is_stuck(held)):
-            return False
-        workers = self.workers
-        workers.end_tasks(held)  # nothing is left that they could be needed for
-        return not workers.has_tasks(held) and bool(workers.owned or self.handling() or workers.lifecycle in held)
-
-    def note_left(self) -> None:
-        """The last worker has ended."""
-        if not self.is_left and self._on_left is not None:
-            self._on_left()
-        self.is_left = True
-        self.bell.ring()

@@ -49,6 +49,10 @@ class Instance(Endpoint):
         workers = self.workers
         return not (self._is_held or self.depth or self.blocked or workers.running() or workers.owned)
 
+    def rest(self) -> None:
+        """Take less memory; the counts are those of all instances, and go on."""
+        self.workers.mailbox.rest()
+
     def begin(
         self,
         engine: Engine,

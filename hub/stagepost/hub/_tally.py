@@ -6,6 +6,7 @@ from typing import Final
 from ._metrics import AgentMetrics, latency, new_buckets
 
 _NOTHING: Final[dict[int, int]] = {}  # nobody adds to it
+_NONE: Final[list[int]] = []  # the same
 _NO_ONE: Final[dict[str, int]] = {}  # the same
 _PLACES: Final = 64  # more than there are buckets
 _SHORT: Final = 10  # the buckets up to about a millisecond
@@ -84,7 +85,7 @@ class Tally:
         if self._kept is None:
             self._kept = (*_packed(enumerate(self.totals)), None, *_packed(self._handling.items()), None,
                           *_packed(self._shift.items()))  # fmt: skip
-            self.totals = []
+            self.totals = _NONE
             self._handling = self._shift = _NOTHING
 
     def wake(self) -> list[int]:

@@ -19,7 +19,6 @@ from ._message import MessageType
 from ._publication import Publication
 from ._relays import NotCarried
 from ._running import Record, reset_running, set_running, set_worker
-from ._tally import Tally
 from ._wake import Waiter
 from .errors import HandlerFailed, HubStopped, RequestError
 
@@ -35,7 +34,6 @@ class Pool(Protocol):
     handlers: Handlers
     mailbox: Mailbox
     paused: bool
-    tally: Tally
 
     @property
     def recipient(self) -> Recipient:
@@ -167,7 +165,7 @@ class Worker:
     async def _serve(self) -> bool:  # noqa: C901, PLR0912, PLR0915 - a call per message costs more than it makes clear
         """Handle messages until the scope has been cancelled (True) or the worker is no longer needed (False)."""
         pool, engine = self._pool, self._pool.engine
-        mailbox, account, tally, handlers = pool.mailbox, engine.account, pool.tally, pool.handlers
+        mailbox, account, tally, handlers = pool.mailbox, engine.account, pool.recipient.tally, pool.handlers
         clock, wrapped = engine.stamps.clock, engine.onion is not None
         state, scope = self._guard.state, self._guard.scope
         record: Record | None

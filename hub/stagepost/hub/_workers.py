@@ -33,6 +33,9 @@ class Employer(Recipient, Protocol):
     def bell(self) -> Bell:
         """Rings when a worker has ended while it closes, and when its lifecycle has."""
 
+    def rest(self) -> None:
+        """Take as little memory as possible: there are no workers for now."""
+
     def note_left(self) -> None:
         """The last worker has ended while it closes."""
 
@@ -45,7 +48,6 @@ class Workers:
         handlers: Its handlers.
         staff: The live workers.
         owned: The tasks that the agent owns; None as long as it had none.
-        tally: The counts of the agent's messages.
         vacancies: How many more may be started; infinity for any number.
         resting: The waiters of idle workers.
         closing: Whether they end as soon as nothing is queued.
@@ -58,7 +60,6 @@ class Workers:
     __slots__ = (
         "_asked",
         "_is_warm",
-        "_owns_tally",
         "_surplus",
         "closing",
         "engine",
@@ -72,7 +73,6 @@ class Workers:
         "recipient",
         "resting",
         "staff",
-        "tally",
         "vacancies",
     )
 
@@ -83,13 +83,9 @@ class Workers:
         limit: float,
         mailbox: Mailbox,
         engine: Engine,
-        *,
-        owns_tally: bool,
     ) -> None:
         self.recipient = recipient
         self.handlers = handlers
-        self.tally = recipient.tally
-        self._owns_tally = owns_tally
         self.mailbox = mailbox
         self.engine = engine
         self.staff: dict[Worker, None] = _NO_STAFF
@@ -213,9 +209,7 @@ class Workers:
         self._surplus += len(self.resting)
         self._dismiss_idle()
         self._is_warm = False
-        self.mailbox.rest()
-        if self._owns_tally:
-            self.tally.rest()
+        self.recipient.rest()
         return True
 
     def _dismiss_idle(self) -> None:

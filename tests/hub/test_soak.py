@@ -107,3 +107,41 @@ async def test_p1_p4_a_million_messages_through_groups_and_a_bridge_leave_nothin
         assert sum(counts) == published
         assert min(counts) > published / MEMBERS / 2
     assert sizes[-1] < sizes[1] * 1.2
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_p1_p4_a_million_deliveries_of_shared_publications_leave_nothing_behind(anyio_backend: str) -> None:
+    heard = Counter[str]()
+
+    async def hear(ping: Ping) -> None:
+        heard["plain"] += 1
+
+    async def answer(ping: Ping) -> None:
+        heard["asking"] += 1
+        if ping.number % 10 == 0:
+            await hub.send("sink", Pong(ping.number))
+
+    async def sink(pong: Pong) -> None:
+        heard["sink"] += 1
+
+    sizes: list[int] = []
+    with fail_after(600):
+        async with Hub() as hub:
+            hub.register("sink", sink)
+            for number in range(99):
+                hub.register(f"plain-{number}", hear, topics="news.>")
+            hub.register("asking", answer, topics="news.>")
+            tracemalloc.start()
+            for _ in range(ROUNDS):
+                for number in range(1_000):
+                    assert (await hub.publish(f"news.{number}", Ping(number), timeout=None)).complete
+                await idle(hub)
+                gc.collect()
+                sizes.append(tracemalloc.get_traced_memory()[0])
+            tracemalloc.stop()
+            metrics = hub.metrics()
+    assert heard == {"plain": 990_000, "asking": 10_000, "sink": 1_000}
+    assert metrics.handled == metrics.accepted == metrics.sent == 1_001_000
+    assert metrics.in_flight == metrics.dead == 0
+    assert sizes[-1] < sizes[1] * 1.2

@@ -37,6 +37,10 @@ from stagepost.checkpoint import CannotStore, TypedCodec, codec_for, join_values
 NAN = float("nan")
 
 
+class Metres(float):
+    """A float of a class of its own."""
+
+
 class Colour(Enum):
     RED = "red"
     BLUE = 7
@@ -244,8 +248,9 @@ def test_asterisks_that_hide_no_secret_are_stored() -> None:
         (dict[str, Point], {"NaN": Point(x=1, y=NAN)}),
         (Any, {"text": "null NaN Infinity", "number": NAN}),
         (tuple[Exact, Point], (Exact(number=NAN), Point(x=1, y=NAN))),
+        (dict[str, list[Point] | None], {"none": None, "points": [Point(x=1, y=Metres("inf"))]}),
     ],
-    ids=["float", "list", "model", "named-nan", "quoted", "mixed"],
+    ids=["float", "list", "model", "named-nan", "quoted", "mixed", "subclass"],
 )
 def test_p10_nan_turned_null_is_refused(kind: Any, value: object) -> None:
     assert 'ser_json_inf_nan="constants"' in refusal(kind, value)

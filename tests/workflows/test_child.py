@@ -12,7 +12,7 @@ from tests.workflows._doors import Door
 from tests.workflows._words import PATIENCE, Counted, Gate, Recorder, Store, nothing, running, until
 from tests.workflows.test_lifespans import Line, reads
 
-from stagepost.checkpoint import Keep, MemoryStore, NewRun, RunNotFound, RunStatus, StoreFull, WaitKind
+from stagepost.checkpoint import Keep, MemoryStore, NewRun, RunInfo, RunNotFound, RunStatus, StoreFull, WaitKind
 from stagepost.workflows import (
     Chain,
     ChainError,
@@ -62,6 +62,34 @@ async def test_a_step_gets_the_final_state_of_its_child() -> None:
     child = Chain("child", [counted.adds("a"), counted.adds("b")])
     for result in await either_way(starting(child, start={"path": ["x"]})):
         assert path_of(result) == ["x", "a", "b"]
+
+
+class Asked(MemoryStore):
+    """A store that notes of which runs it was asked where they stand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    async def info(self, run_id: str) -> RunInfo:
+        self.asked.append(run_id)
+        return await super().info(run_id)
+
+
+async def test_a_child_is_looked_for_only_where_it_may_have_begun() -> None:
+    counted = Counted()
+    child = Chain("child", [counted.adds("a")])
+
+    async def ask(_state: State, context: StepContext) -> Mapping[str, object]:
+        first = await context.child(child, "kid", {})
+        again = await context.child(child, "kid", {})
+        return {"paths": [first["path"], again["path"]]}
+
+    store, parent = Asked(), Chain("parent", [ask], companions=[child])
+    async with running(store, parent) as runner:
+        run = await runner.start(parent, {}, run_id="run")
+        assert (await run.result())["paths"] == [["a"], ["a"]]
+    assert store.asked.count("run.kid") == 1
 
 
 @pytest.mark.parametrize("is_async", [True, False], ids=["async", "sync"])

@@ -6,8 +6,10 @@ Secrets turned to asterisks, NaN turned to null, fields that the declared type d
 import math
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from typing import Any, cast
 
 from pydantic import BaseModel, Secret, SecretBytes, SecretStr
 
@@ -30,11 +32,25 @@ def pitfall(value: object, data: bytes) -> str | None:
 
 def _lost_numbers(value: object, data: bytes) -> bool:
     """Whether nulls stand for numbers: more of them than None in the value, and numbers missing."""
+    if not _has_endless(value):  # so it is of nearly all values, and most states have a field that is None
+        return False
     bare = _TEXTS.sub(b"", data)
     parts = list(_parts(value))
     found = sum(isinstance(part, float) and not math.isfinite(part) for part in parts)
     kept = bare.count(b"NaN") + bare.count(b"Infinity")
     return found > kept and bare.count(b"null") > sum(part is None for part in parts)
+
+
+def _has_endless(value: object) -> bool:
+    """Whether NaN or infinity is among the parts of a value."""
+    ahead: list[Any] = [value]
+    for part in ahead:  # which grows meanwhile
+        kind = type(part)
+        if kind not in _LEAVES:
+            ahead.extend(_opener(kind)(part))
+        if isinstance(part, float) and not math.isfinite(part):
+            return True
+    return False
 
 
 def only_reordered(value: object, data: bytes, again: bytes) -> bool:
@@ -53,21 +69,40 @@ def outline(value: object) -> list[object]:
 
 def _parts(value: object) -> Iterator[object]:
     """The value and all that it is made of, depth first."""
-    ahead = [value]
+    ahead: list[Any] = [value]
     while ahead:
         part = ahead.pop()
         yield part
-        if type(part) not in _LEAVES:
-            ahead.extend(reversed(list(_children(part))))
+        kind = type(part)
+        if kind not in _LEAVES:
+            ahead.extend(reversed([*_opener(kind)(part)]))
 
 
-def _children(value: object) -> Iterator[object]:
-    if isinstance(value, BaseModel):
-        yield from value.__dict__.values()
-        yield from (value.__pydantic_extra__ or {}).values()
-    elif isinstance(value, Mapping):
-        yield from value.values()
-    elif isinstance(value, (list, tuple, set, frozenset, deque)):
-        yield from value
-    elif is_dataclass(value):
-        yield from (getattr(value, field.name) for field in fields(value))
+def _opener(kind: type) -> Callable[[Any], Iterable[object]]:
+    """What gives the parts of values of a class; nearly each step of a typed state looks at some of them."""
+    return _known_opener(cast("Hashable", kind))
+
+
+@lru_cache(maxsize=1024)
+def _known_opener(given: Hashable) -> Callable[[Any], Iterable[object]]:
+    kind = cast("type[Any]", given)
+    if issubclass(kind, BaseModel):
+        return _of_model
+    if issubclass(kind, Mapping):
+        return kind.values
+    if issubclass(kind, (list, tuple, set, frozenset, deque)):
+        return iter
+    return _of_dataclass if is_dataclass(kind) else _of_nothing
+
+
+def _of_model(value: BaseModel) -> Iterable[object]:
+    extra = value.__pydantic_extra__
+    return [*value.__dict__.values(), *extra.values()] if extra else value.__dict__.values()
+
+
+def _of_dataclass(value: Any) -> Iterable[object]:
+    return [getattr(value, field.name) for field in fields(value)]
+
+
+def _of_nothing(_: object) -> Iterable[object]:
+    return ()

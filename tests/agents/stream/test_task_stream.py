@@ -41,7 +41,7 @@ from stagepost.agents import (
 )
 from stagepost.agents._stream._finding import loops_of
 from stagepost.agents._stream._sse import sse_event
-from stagepost.checkpoint import MemoryStore, RunNotFound, RunStatus
+from stagepost.checkpoint import MemoryStore, RunNotFound, RunStatus, Snapshot
 from stagepost.workflows import (
     Chain,
     RunCancelled,
@@ -116,6 +116,21 @@ async def test_a_stream_after_the_end_ends_at_once_and_has_the_result() -> None:
         async with tasks.stream("t", after=end) as stream:
             assert await all_of(stream) == []
             assert (stream.result.output, stream.cursor) == ("Hello.", end)
+
+
+async def test_the_result_of_a_run_that_completes_here_is_not_read_from_the_store() -> None:
+    reads: list[str] = []
+
+    class Noting(MemoryStore):
+        async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
+            reads.append(run_id)
+            return await super().load(run_id, at=at)
+
+    async with Noting() as store, tasks_of(talker("Hello."), store=store) as tasks:
+        async with tasks.start_stream("talker", "go", task_id="t") as stream:
+            await all_of(stream)
+        assert stream.result.output == "Hello."
+        assert reads == []
 
 
 @pytest.mark.parametrize("cursor", ["garbage", "0000-1.1"])

@@ -5,7 +5,7 @@ from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, Final, Self, TypeAlias
 
-from stagepost.checkpoint import RunNotFound
+from stagepost.checkpoint import RunNotFound, RunStatus
 from stagepost.workflows import Listening, Run, Runner
 
 from .._delegation._result import AgentResult
@@ -24,7 +24,7 @@ Listen: TypeAlias = Callable[[str], None]
 Begin: TypeAlias = Callable[[Listen], Awaitable[Run]]
 """Finds or starts a run."""
 
-ResultOf: TypeAlias = Callable[[str], Awaitable[Callable[[], AgentResult[Any]]]]
+ResultOf: TypeAlias = Callable[[Run], Awaitable[Callable[[], AgentResult[Any]]]]
 """Waits for the end of a run, and says how to make its result."""
 
 
@@ -73,12 +73,19 @@ async def heard(
         ear.listen(run.id)
         loop = loop_of_run(runner, run)
 
+        async def run_now() -> Run:
+            """Who has completed here stays so; of others a later claim, by this process or another one, may count."""
+            return run if run.status is RunStatus.COMPLETED else await runner.get(run.id)
+
         async def own_result() -> Callable[[], AgentResult[Any]]:
             try:
-                found = await runner.get(run.id)
+                found = await run_now()
             except RunNotFound:  # nothing is kept of it
                 found = run
             return partial(loop.result, await found.result(), runner.clock)
+
+        async def given_result(result: ResultOf) -> Callable[[], AgentResult[Any]]:
+            return await result(await run_now())
 
         yield Hearing(
             task_id=run.id,
@@ -88,7 +95,7 @@ async def heard(
             form_of=forms_of(loop),
             clock=runner.clock,
             mask=runner.mask,
-            result=own_result if result is None else lambda: result(run.id),
+            result=own_result if result is None else partial(given_result, result),
             left_with=lambda: run.left_with,
         )
 

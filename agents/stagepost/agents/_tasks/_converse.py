@@ -263,8 +263,7 @@ class OpenConversation(Generic[OutputT_co]):
             async with self._speaking:
                 return await self._said(request, key, listen)
 
-        async def result(run_id: str) -> Callable[[], AgentResult[OutputT_co]]:
-            run = await self._runner.get(run_id)
+        async def result(run: Run) -> Callable[[], AgentResult[OutputT_co]]:
             state = await self._turns.state_of(run)
             self._note(run, state)
             return lambda: self._loop.result(state, self._clock)

@@ -76,6 +76,7 @@ class Execution:
             news that comes meanwhile would have it taken up again. Whatever comes, this takes at most twice as long as
             the best choice would have, made by somebody who knew when news comes (the ski rental problem).
         straight: Paths of steps behind which nothing may come before the next one is begun.
+        begun: Ids of the children that its steps have wanted, if it was claimed once.
         reopened: Ids of the children that were opened again; None unless the run itself was.
         is_observed: Whether anybody hears its events: worth asking before their details are put together.
         check_states: Whether steps that change their state in place fail; for tests.
@@ -112,6 +113,7 @@ class Execution:
     settled_news: int = -1
     patience: float = 0.0
     straight: set[str] = field(default_factory=set)
+    begun: set[str] = field(default_factory=set)
     reopened: set[str] | None = None
     is_observed: bool = False
     check_states: bool = False

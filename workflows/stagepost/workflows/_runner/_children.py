@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from stagepost.checkpoint import (
     CancelRequested,
@@ -46,6 +47,7 @@ from ._scheduler import Scheduler
 from ._timers import Timers
 from ._watcher import Watcher
 
+_REMEMBERED: Final = 1_000  # children of a run; whether further ones are stored is looked up
 _PATIENCE: Final = 1.0  # seconds that a child gets to end by itself; then its end is committed over its head
 
 
@@ -69,7 +71,8 @@ class StoredChildren:
         """
         run_id = child_id(parent.run_id, key)
         self._dispatcher.registry.check(workflow, starter=parent.workflow)
-        info = await self._find(run_id)
+        await checkpoint_if_cancelled()  # who no longer waits begins nothing
+        info = await self._find(run_id) if _may_be_stored(parent, run_id) else None
         if info is None:
             run = await self._begin(parent, workflow, run_id, await begun_with(start), place)
         else:
@@ -146,6 +149,18 @@ class StoredChildren:
         except (WorkflowError, CheckpointError) as error:
             await self._dispatcher.claims.leave(run_id, error)
             raise Parks(WaitKind.CHILD, run_id) from None
+
+
+def _may_be_stored(parent: Execution, run_id: str) -> bool:
+    """Whether a child may be in the store already; asked once before each time that a step wants it.
+
+    It is not, if nobody has claimed the parent again and the child is wanted for the first time: it has a name that no
+    other run can be given.
+    """
+    if parent.journal.epoch != 1 or run_id in parent.begun or len(parent.begun) >= _REMEMBERED:
+        return True
+    parent.begun.add(run_id)
+    return False
 
 
 @contextmanager

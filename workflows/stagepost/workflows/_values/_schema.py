@@ -158,9 +158,10 @@ class ModelSchema:
         self.model = self._model = model
         self.lists = frozenset(name for name, field in model.model_fields.items() if _grows(field))
         self._codec = codec_for(model)
+        self._fields = frozenset(model.model_fields)  # which pydantic looks up anew whenever it is asked
 
     def view(self, values: Values) -> BaseModel:
-        fields = {name: value.data for name, value in values.items() if name in self._model.model_fields}
+        fields = {name: value.data for name, value in values.items() if name in self._fields}
         return self._codec.load(join_values(fields))
 
     def read(self, values: Values) -> None:
@@ -194,7 +195,7 @@ class ModelSchema:
         if result is None:
             return {}
         if isinstance(result, Mapping):
-            unknown = sorted(set(_names(result, step)) - self._model.model_fields.keys())
+            unknown = sorted(set(_names(result, step)) - self._fields)
             if unknown:
                 raise UnknownField(step, unknown[0], self._model.__name__, tuple(self._model.model_fields))
             current = dict(self.view(before).__dict__)
@@ -221,7 +222,7 @@ class ModelSchema:
         }
 
     def _build(self, fields: dict[str, Any], where: str) -> BaseModel:
-        unknown = sorted(fields.keys() - self._model.model_fields.keys())
+        unknown = sorted(fields.keys() - self._fields)
         if unknown:
             known = ", ".join(self._model.model_fields)
             raise CannotStore(where, f"{self._model.__name__} has no field {', '.join(unknown)}; it has {known}")

@@ -48,6 +48,7 @@ def list_runs(
     before: Annotated[
         str | None, typer.Option("--before", metavar="CURSOR", help="The page before the one that begins with this.")
     ] = None,
+    app: AppOption = None,
     file: FileOption = None,
     url: UrlOption = None,
     key_file: KeyFileOption = None,
@@ -69,7 +70,7 @@ def list_runs(
         ended_until=_time(ended_until, "--ended-until"),
     )
     page = Place(limit, after, before, oldest_first)
-    where = Where(file, url, key_file)
+    where = Where(file, url, key_file, app)
     job = partial(listed, where, wanted, page) if counts is None else partial(counted, where, wanted, counts)
     act(job, json=json, debug=debug)
 
@@ -78,6 +79,7 @@ def list_runs(
 def show(
     run: RunArgument,
     *,
+    app: AppOption = None,
     file: FileOption = None,
     url: UrlOption = None,
     key_file: KeyFileOption = None,
@@ -88,7 +90,7 @@ def show(
     from .._showing import shown
     from .._where import Where
 
-    act(partial(shown, Where(file, url, key_file), run), json=json, debug=debug)
+    act(partial(shown, Where(file, url, key_file, app), run), json=json, debug=debug)
 
 
 @runs.command()
@@ -97,6 +99,7 @@ def history(
     *,
     limit: LimitOption = 100,
     after: Annotated[int | None, typer.Option("--after", metavar="NUMBER", help="Only what came after this.")] = None,
+    app: AppOption = None,
     file: FileOption = None,
     url: UrlOption = None,
     key_file: KeyFileOption = None,
@@ -107,7 +110,7 @@ def history(
     from .._history import told
     from .._where import Where
 
-    act(partial(told, Where(file, url, key_file), run, after, limit), json=json, debug=debug)
+    act(partial(told, Where(file, url, key_file, app), run, after, limit), json=json, debug=debug)
 
 
 @runs.command()
@@ -115,6 +118,7 @@ def watch(
     run: RunArgument,
     *,
     settled: Annotated[bool, typer.Option("--settled", help="End as well when the run waits for somebody.")] = False,
+    app: AppOption = None,
     file: FileOption = None,
     url: UrlOption = None,
     key_file: KeyFileOption = None,
@@ -125,7 +129,7 @@ def watch(
     from .._following import watched
     from .._where import Where
 
-    act(partial(watched, Where(file, url, key_file), run, until_settled=settled), json=json, debug=debug)
+    act(partial(watched, Where(file, url, key_file, app), run, until_settled=settled), json=json, debug=debug)
 
 
 @runs.command()
@@ -135,6 +139,7 @@ def waits(
     kind: Annotated[str | None, typer.Option("--kind", "-k", help="answer, signal, timer, child or effect.")] = None,
     limit: LimitOption = 100,
     after: Annotated[str | None, typer.Option("--after", metavar="CURSOR", help="The following page.")] = None,
+    app: AppOption = None,
     file: FileOption = None,
     url: UrlOption = None,
     key_file: KeyFileOption = None,
@@ -146,7 +151,7 @@ def waits(
     from .._where import Where
 
     act(
-        partial(waited, Where(file, url, key_file), run, kind=kind, after=after, limit=limit),
+        partial(waited, Where(file, url, key_file, app), run, kind=kind, after=after, limit=limit),
         json=json,
         debug=debug,
     )

@@ -214,7 +214,8 @@ async def test_below_a_prefix_all_addresses_have_it() -> None:
                 assert found
                 assert not [each for each in found if not each.startswith("/agents/")], path
             done = await http.post("/agents/inspect/runs/mail-1/do/cancel", data={})
-            assert done.headers["location"] == "/agents/inspect/runs/mail-1?did=cancel"
+            assert done.headers["location"] == "/agents/inspect/runs/mail-1"
+            assert "The run was cancelled." in (await http.get("/agents/inspect/runs/mail-1")).text
 
 
 async def test_the_inspector_can_be_left_out() -> None:

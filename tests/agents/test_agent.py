@@ -1,7 +1,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from pydantic import BaseModel
@@ -233,3 +233,17 @@ def test_all_agents_below_are_reached_once() -> None:
     asked = Agent("asked", prompt="", tools=[look, Asking(LEAF)])
     root = Agent("root", prompt="", sub_agents=[left, right], tools=[Asking(asked)])
     assert [agent.name for agent in reachable(root)] == ["root", "left", "right", "asked", "leaf"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"models": ["small"]}, "models= is a mapping of names to models, and not a list"),
+        ({"models": None}, "models= is a mapping of names to models, and not a NoneType"),
+        ({"description": 5}, "description= is a text, and not a int"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_text_or_no_mapping_is_refused(given: Any, said: str) -> None:
+    with pytest.raises(InvalidAgent, match=said):
+        Agent("clerk", prompt="P.", model=ScriptedModel(["x"]), **given)

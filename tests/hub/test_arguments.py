@@ -245,3 +245,62 @@ class Unspeakable:
 def test_a_refused_value_that_cannot_be_shown_is_named_by_its_class() -> None:
     assert "timeout is a Unspeakable: " in str(InvalidArgument("timeout", Unspeakable(), "use seconds"))
     assert len(str(InvalidArgument("timeout", "x" * 10_000, "use seconds"))) < 200
+
+
+CAUSES: list[tuple[str, Callable[[Hub, Any], Any]]] = [
+    ("send", lambda hub, cause: hub.send("echo", Ping(), cause=cause)),
+    ("request", lambda hub, cause: hub.request("echo", Ping(), cause=cause)),
+    ("publish", lambda hub, cause: hub.publish("a.b", Ping(), cause=cause)),
+    ("broadcast", lambda hub, cause: hub.broadcast(Ping(), cause=cause)),
+    ("request_many", lambda hub, cause: hub.request_many("a.b", Ping(), cause=cause)),
+    ("send_later", lambda hub, cause: hub.send_later("echo", Ping(), after=60, cause=cause)),
+]
+
+
+@pytest.mark.parametrize("cause", [5, "", b"id", ["id"], Message], ids=repr)
+@pytest.mark.parametrize("act", [act for _, act in CAUSES], ids=[name for name, _ in CAUSES])
+async def test_what_is_no_cause_is_refused_before_anything_is_sent(act: Callable[[Hub, Any], Any], cause: Any) -> None:
+    seen: list[Ping] = []
+
+    async def note(ping: Ping) -> Pong:
+        seen.append(ping)
+        return Pong(1)
+
+    async with Hub() as hub:
+        hub.register("echo", note, topics="a.>")
+        with pytest.raises(InvalidArgument, match=r"cause is .*: use a Message, or the id of one, or None"):
+            await act(hub, cause)
+    assert not seen
+
+
+async def test_what_is_no_cause_of_a_stream_is_refused_before_it_is_read() -> None:
+    cause: Any = 5
+    async with Hub() as hub:
+        with pytest.raises(InvalidArgument, match="cause is 5"):
+            hub.stream("part", Ping(), cause=cause)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"instances": "many"}, "instances is 'many'"),
+        ({"idle": "long"}, "idle is 'long'"),
+        ({"instances": 0}, "instances is 0"),
+    ],
+    ids=repr,
+)
+def test_options_of_instances_are_checked_without_keys_too(options: dict[str, Any], text: str) -> None:
+    hub = Hub()
+    with pytest.raises(InvalidArgument, match=re.escape(text)):
+        hub.register("echo", echo, **options)
+
+
+async def test_what_is_no_flag_and_no_topic_is_refused_when_members_leave() -> None:
+    async with Hub() as hub:
+        hub.register("echo", echo, topics="a.>")
+        with pytest.raises(InvalidArgument, match="drain is 'no': use True or False"):
+            await hub.unregister("echo", drain="no")  # type: ignore[arg-type]  # that is the point
+        for topic in (5, "a b", "", ["a.>"]):
+            with pytest.raises(InvalidTopic):
+                hub.unsubscribe("echo", topic)  # type: ignore[arg-type]  # that is the point
+        assert hub.agents == ("echo",)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import pytest
-from anyio import create_task_group, fail_after
+from anyio import Event, create_task_group, fail_after
 from anyio.lowlevel import checkpoint
 from tests.hub._agents import Gate, Ping, Pong, Recorder, echo, fail, until
 
@@ -617,10 +617,62 @@ async def test_a_keyed_member_gets_what_a_full_group_has_for_its_key() -> None:
             gate.opened.set()
 
 
-async def test_a_full_group_asks_another_member_than_one_that_has_no_instance_for_the_payload() -> None:
-    def no_key(_: Ping) -> int:
-        raise ZeroDivisionError("no key")
+def no_key(_: Ping) -> int:
+    raise ZeroDivisionError("no key")
 
+
+async def test_a_member_that_has_no_key_for_a_payload_leaves_it_to_another() -> None:
+    seen: list[str] = []
+
+    async def keyed(_: Ping) -> None: ...
+
+    async def plain(_: Ping) -> None:
+        seen.append("plain")
+
+    async def other(_: str) -> None: ...
+
+    async with Hub() as hub:
+        hub.register("first", keyed, per=no_key, topics="jobs.>", group="workers")
+        hub.register("second", keyed, per=no_key, topics="jobs.>", group="workers")
+        hub.register("other", other, topics="jobs.>", group="workers")
+        for _ in range(3):  # if nobody can, the first one is named
+            delivery = await hub.publish("jobs.1", Ping())
+            assert (delivery.delivered, len(delivery.not_handled)) == ((), 1)
+            assert delivery.not_handled[0] in ("first", "second")
+        hub.register("plain", plain, topics="jobs.>", group="workers")
+        for _ in range(3):
+            assert (await hub.publish("jobs.1", Ping())).delivered == ("plain",)
+        await until(lambda: len(seen) == 3)
+        assert len(hub.dead_letters) == 3
+    assert seen == ["plain"] * 3
+
+
+async def test_a_member_that_has_too_many_instances_leaves_it_to_another() -> None:
+    with fail_after(10):
+        async with Hub() as hub:
+            entered, opened = Event(), Event()
+
+            class PerKey:
+                def __init__(self, key: int) -> None:
+                    self.key = key
+
+                @handles
+                async def take(self, _: Ping) -> None:
+                    entered.set()
+                    await opened.wait()
+
+            hub.register("keyed", PerKey, per=lambda ping: ping.number, instances=1, topics="jobs.>", group="workers")
+            assert (await hub.publish("jobs.1", Ping(1))).delivered == ("keyed",)
+            await entered.wait()
+            assert (await hub.publish("jobs.1", Ping(2))).full == ("keyed",)
+            (gate,) = gates(hub, "gate")
+            gate.opened.set()
+            for number in range(2, 5):
+                assert (await hub.publish("jobs.1", Ping(number))).delivered == ("gate",)
+            opened.set()
+
+
+async def test_a_full_group_asks_another_member_than_one_that_has_no_instance_for_the_payload() -> None:
     async def take(ping: Ping) -> None: ...
 
     with fail_after(10):

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from stagepost.programs import (
+    AmbiguousKeys,
     End,
     InvalidValue,
     Keyword,
@@ -51,6 +52,9 @@ REFUSED = [
     ("(def [a] 1)", "analysis_error", "no pattern"),
     ("(def map 1)", "analysis_error", "cannot shadow builtin 'map'"),
     ("(def *x 1)", "analysis_error", "cannot be defined"),
+    ("(def data 1)", "analysis_error", "data cannot be defined: names such as data/x belong to the language"),
+    ("(defonce ctx 1)", "analysis_error", "ctx cannot be defined"),
+    ("(defn tool [x] x)", "analysis_error", "tool cannot be defined"),
     ("(if)", "analysis_error", "a test"),
     ("(when)", "analysis_error", "a test"),
     ("(cond 1)", "analysis_error", "a value for each test"),
@@ -588,3 +592,27 @@ async def test_the_language_runs_and_shows() -> None:
         ("clojure", "lisp"),
         "[2 :a]",
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "keys"),
+    [
+        ('{:total 1 "total" 2}', "total", ('"total"', ":total")),
+        ("[{:a [{:order-id 1 :order_id 2}]}]", "order_id", (":order-id", ":order_id")),
+        ('(assoc {"1" :a} 1 :b)', "1", ("1", '"1"')),
+    ],
+)
+def test_keys_that_are_one_in_json_are_refused(source: str, name: str, keys: tuple[str, str]) -> None:
+    value = run_sync(source).value
+    with pytest.raises(AmbiguousKeys, match="give it one of them") as caught:
+        plain(value)
+    assert (caught.value.name, set(caught.value.keys)) == (name, set(keys))
+
+
+def test_arguments_of_a_tool_whose_names_are_one_are_refused() -> None:
+    calls: list[object] = []
+    outcome = run_sync("(tool/look {:order-id 1 :order_id 2})", tools={"look": lambda **given: calls.append(given)})
+    assert outcome.error is not None
+    assert outcome.error.kind == "type_error"
+    assert "tool/look was not called: a map has the keys :order-id and :order_id" in outcome.error.text
+    assert not calls

@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from stagepost.programs import End, Keyword, Limits, plain, run_sync, show
+from stagepost.programs import AmbiguousKeys, End, Keyword, Limits, plain, run_sync, show
 from stagepost.programs._builtins import BUILTINS
 from stagepost.programs._compiler._forms import SPECIAL
 
@@ -53,8 +53,12 @@ def test_a_value_goes_through_a_program_unchanged(value: Any) -> None:
 
 
 @given(values)
-def test_any_value_becomes_json(value: Any) -> None:
-    assert plain(plain(value)) == plain(value)
+def test_any_value_becomes_json_unless_keys_are_one_there(value: Any) -> None:
+    try:
+        made = plain(value)
+    except AmbiguousKeys:
+        assume(False)  # there is no JSON of it
+    assert plain(made) == made
 
 
 @settings(max_examples=400, deadline=None)

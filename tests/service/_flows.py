@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from stagepost.agents import Agent, FunctionModel, call, external_tool, tool
-from stagepost.checkpoint import MemoryStore, SqliteStore
+from stagepost.checkpoint import EncryptedStore, MemoryStore, SqliteStore
 from stagepost.workflows import Chain, Parallel, Receive, Runner, State, StepContext, Wait, step
 
 HOSTILE = "a \x1b[31mred\x1b[0m text\r\nwith \x9b2J two lines \u202ereversed"
@@ -55,6 +55,17 @@ elsewhere = Runner(MemoryStore(), workflows=workflows)
 
 def make(store: SqliteStore) -> Runner:
     return Runner(store, workflows=workflows, secrets={"token": "s3cret-token"})
+
+
+KEY = b"k" * 32
+
+
+def sealed(store: SqliteStore) -> Runner:
+    return Runner(EncryptedStore(store, keys=KEY), workflows=workflows)
+
+
+def sealed_otherwise(store: SqliteStore) -> Runner:
+    return Runner(EncryptedStore(store, keys=b"o" * 32), workflows=workflows)
 
 
 def list_of() -> list[Any]:

@@ -138,7 +138,7 @@ def test_all_of_a_run_is_shown() -> None:
     for line in (
         "r  running (blocked)",
         "  key            order-1",
-        "  attempts       3",
+        "  taken up       after 3 crashes",
         "  fork of        q at 4",
         "  file owned by  process 7 on here",
         "  no \\x1b place",

@@ -15,9 +15,10 @@ from ._telling._facts import FeedbackFacts, PromptFacts, ToolFacts, TurnNumber
 from ._telling._prompt import LanguageSpec, ProgramPrompt, Prompting
 from ._values._boundary import plain
 from ._values._show import show
-from .errors import InvalidSignature, InvalidValue, PackageMissing, ProgramsError, UnknownProfile
+from .errors import AmbiguousKeys, InvalidSignature, InvalidValue, PackageMissing, ProgramsError, UnknownProfile
 
 __all__ = [
+    "AmbiguousKeys",
     "CallAnswer",
     "CallRequest",
     "End",

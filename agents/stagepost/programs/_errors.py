@@ -32,6 +32,23 @@ class InvalidValue(ProgramsError, TypeError):
         self.where = where
 
 
+class AmbiguousKeys(ProgramsError, ValueError):
+    """Two keys of one map are the same text in JSON, which could keep only one of their values.
+
+    Attributes:
+        name: The text.
+        keys: Both keys, as programs write them.
+    """
+
+    def __init__(self, name: str, keys: tuple[str, str]) -> None:
+        super().__init__(
+            f"a map has the keys {keys[0]} and {keys[1]}, which are both {name!r} as JSON: give it one of them, or "
+            "name one otherwise"
+        )
+        self.name = name
+        self.keys = keys
+
+
 class PackageMissing(ProgramsError, ImportError):
     """A package is missing that only some programs need."""
 

@@ -64,6 +64,11 @@ class RunInfo(NamedTuple):
     forked_from: str | None = None
     forked_at: int | None = None
 
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether its values are encrypted as they are here: an `EncryptedStore` keeps them, and nobody gave a key."""
+        return self.input.startswith(b'"sealed')  # what a run starts with is an object, never a text
+
 
 @dataclass(frozen=True, slots=True)
 class Version:

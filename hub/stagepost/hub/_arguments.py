@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from numbers import Integral
 from typing import TypeVar, cast
 
-from ._message import Priority
+from ._message import Message, Priority
 from ._middleware import Middleware
+from ._origin import Carriage, Cause
 from ._sending import Sends
 from ._topics import check_pattern
 from ._wake import Clock
@@ -47,6 +48,17 @@ def check_text(what: str, value: object) -> str:
     if isinstance(value, str) and value:
         return value
     raise InvalidArgument(what, value, "use a text, or None")
+
+
+def check_cause(cause: object) -> Cause:
+    """Return the cause of a message.
+
+    Raises:
+        InvalidArgument: The value is no message and no id of one.
+    """
+    if isinstance(cause, Message | Carriage) or (isinstance(cause, str) and cause):
+        return cause
+    raise InvalidArgument("cause", cause, "use a Message, or the id of one, or None")
 
 
 def check_priority(priority: object) -> Priority:

@@ -36,12 +36,14 @@ class Distribution:
         "_engine",
         "_full",
         "_groups",
+        "_is_offering",
         "_is_shared",
         "_not_handled",
         "_now",
         "_origin",
         "_payload",
         "_publication",
+        "_refusal",
         "_stopped",
         "_taken",
         "_terms",
@@ -76,6 +78,8 @@ class Distribution:
         self.waiting: list[tuple[Target, Envelope]] = []
         self._groups: dict[Envelope, tuple[Group[Subscriber], Subscriber]] | None = None
         self._taken: set[Subscriber] = set()
+        self._is_offering = False
+        self._refusal: DeliveryError | None = None
 
     def deliver(self, recipients: Iterable[Subscriber]) -> None:
         """Deliver wherever there is room, without letting anybody else run."""
@@ -135,16 +139,29 @@ class Distribution:
             group: The group.
             alone: Whether nobody else has run since the publication began.
         """
-        member = group.choose(type(self._payload), self._gets_no_share)
-        if member is None:
-            return
-        self._taken.add(member)
-        before = len(self.waiting)
+        kind, refusal = type(self._payload), None
+        while (member := group.choose(kind, self._gets_no_share)) is not None:
+            if refusal is not None and member.handlers.look_up(kind) is None:
+                break  # nobody else handles it
+            self._taken.add(member)
+            error = self._offer(group, member, alone=alone)
+            if error is None:
+                return
+            refusal = refusal or (member, error)
+        if refusal is not None:
+            self._miss(*refusal)
+
+    def _offer(self, group: Group[Subscriber], member: Subscriber, *, alone: bool) -> DeliveryError | None:
+        """Deliver to a member of a group; why it cannot take it, if that depends on the payload: another one may."""
+        before, self._refusal = len(self.waiting), None
+        self._is_offering = True
         self.deliver((member,) if alone else self.present((member,)))
+        self._is_offering = False
         if len(self.waiting) > before:
             _, envelope = self.waiting[-1]
             self._groups = self._groups or {}
             self._groups[envelope] = group, member
+        return self._refusal
 
     def note_served(self, recipients: Iterable[Subscriber]) -> None:
         """Note who gets it by subscriptions of their own, before the groups are served."""
@@ -158,14 +175,17 @@ class Distribution:
         if self._groups is None or envelope not in self._groups:
             return endpoint
         group, member = self._groups[envelope]
-        chosen = group.choose(type(self._payload), self._gets_no_share)
-        handler = None if chosen is None else chosen.handlers.look_up(type(self._payload))
-        if chosen is None or handler is None or not (endpoint.closing or chosen.standing().room is Room.FREE):
-            return endpoint
-        try:
-            another = chosen.endpoint or chosen.open_endpoint(self._engine, self._payload)
-        except DeliveryError:  # it has no instance for this payload
-            return endpoint
+        while True:
+            chosen = group.choose(type(self._payload), self._gets_no_share)
+            handler = None if chosen is None else chosen.handlers.look_up(type(self._payload))
+            if chosen is None or handler is None or not (endpoint.closing or chosen.standing().room is Room.FREE):
+                return endpoint
+            try:
+                another = chosen.endpoint or chosen.open_endpoint(self._engine, self._payload)
+            except DeliveryError:  # it has no instance for this payload
+                self._taken.add(chosen)
+            else:
+                break
         self._taken.discard(member)
         self._taken.add(chosen)
         self._groups[envelope] = group, chosen
@@ -188,6 +208,9 @@ class Distribution:
 
     def _miss(self, recipient: Subscriber, error: DeliveryError) -> None:
         """No instance of a recipient can take it: there are too many, or its payload has no key."""
+        if self._is_offering:
+            self._refusal = error
+            return
         envelope = self._never_delivered(recipient)
         if isinstance(error, MailboxFull):
             self.note_full(envelope)

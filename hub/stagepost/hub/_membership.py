@@ -127,11 +127,12 @@ class Membership:
             detach=check_flag("detach", detach),
         )
         options = self._shared_options(options)
+        limit, resting = count("instances", instances), seconds(idle, "idle")
         if per is None:
             handlers, blueprint = self._reader.read(implementation)
             self._add(Registration(agent_id, handlers, options, blueprint), patterns, group)
             return
-        told_apart = keying(per, count("instances", instances), seconds(idle, "idle"))
+        told_apart = keying(per, limit, resting)
         handlers, takes_key = self._reader.read_keyed(implementation, instance_method)
         source = PerKey(implementation, takes_key=takes_key)
         self._add(KeyedRegistration(agent_id, handlers, options, source, told_apart), patterns, group)
@@ -153,13 +154,14 @@ class Membership:
                 handlers are cancelled, messages become dead letters, and requesters get `AgentStopped`.
 
         Raises:
+            InvalidArgument: `drain` is no bool.
             AgentNotFound: There is none with this id.
             AgentStopped: It is being unregistered already.
             WrongThread: The hub was entered in another thread or event loop.
         """
         async with self._time_slice:
             self._check_here("unregister")
-            await dismiss(self._directory, self._engine, agent, drain=drain, grace=self._grace)
+            await dismiss(self._directory, self._engine, agent, drain=check_flag("drain", drain), grace=self._grace)
 
     def subscribe(self, agent: str, topic: str, *, group: str | None = None) -> None:
         """Subscribe an agent to a topic, from now on; subscribing twice has no effect.
@@ -193,12 +195,13 @@ class Membership:
             topic: The pattern that it subscribed to.
 
         Raises:
+            InvalidTopic: The topic does not follow the grammar.
             AgentNotFound: There is none with this id.
             AgentStopped: It is being unregistered.
             WrongThread: The hub was entered in another thread or event loop.
         """
         self._check_here("unsubscribe")
-        self._directory.unsubscribe(agent, self._directory.member(agent), topic)
+        self._directory.unsubscribe(agent, self._directory.member(agent), check_pattern(topic))
 
     def mark_relay(self, agent: str) -> None:
         """Note that an agent belongs to a bridge; not for callers of a hub."""

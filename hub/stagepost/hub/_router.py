@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ._account import Refusal
 from ._agenda import Agenda
-from ._arguments import check_priority, check_text
+from ._arguments import check_cause, check_priority, check_text
 from ._callers import caller_on
 from ._containment import class_name
 from ._directory import Directory
@@ -91,6 +91,7 @@ class Router:
         """The origin of a message that code sends without a context: the message being handled, if any."""
         sender = None if sender is None else check_text("sender", sender)
         trace = None if trace is None else check_text("trace", trace)
+        cause = None if cause is None else check_cause(cause)
         engine = self._engine
         if isinstance(cause, Carriage):
             return origin_across(cause.envelope, sender, cause.place, engine, asks=asks)

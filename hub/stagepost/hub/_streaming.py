@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from anyio import CancelScope
 
-from ._arguments import check_priority, check_text
+from ._arguments import check_cause, check_priority, check_text
 from ._asking import AskingContext
 from ._engine import Engine
 from ._expect import expected
@@ -132,6 +132,8 @@ class Streaming:
         for what, value in (("sender", sender), ("trace", trace)):
             if value is not None:
                 check_text(what, value)
+        if cause is not None:
+            check_cause(cause)
         order = _order(recipient, payload, expect, timeout, part_timeout, window, headers, priority)
         return ReplyStream(engine, router, order, sender, partial(router.origin, sender, trace, cause, asks=True))
 

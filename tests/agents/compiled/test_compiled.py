@@ -317,3 +317,9 @@ async def test_its_language_is_that_of_its_program() -> None:
     )
     assert late.error is not None
     assert late.error.kind == "no_clock"
+
+
+async def test_a_value_whose_keys_are_one_in_json_fails_and_says_which() -> None:
+    compiled = CompiledAgent.load('{:total 1 "total" 2}', "(rows [:int]) -> :map", name="both")
+    with pytest.raises(AgentGaveUp, match='a map has the keys "total" and :total'):
+        await compiled.execute({"rows": []})

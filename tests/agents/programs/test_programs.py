@@ -42,6 +42,11 @@ async def test_the_model_sees_what_is_printed_and_what_is_stored_and_no_calls() 
     assert not second.tools
 
 
+async def test_stored_values_whose_keys_are_one_in_json_are_shown_as_programs_write_them() -> None:
+    result = await Asked('(def both {:total 1 "total" 2}) (def one {:a-b 1})', DONE).run()
+    assert result.memory == {"both": '{"total" 2 :total 1}', "one": {"a_b": 1}}
+
+
 ERRORS = {
     "no program": ("I would say 42.", "no_code_found: the answer has no program"),
     "two programs": ("```clojure\n1\n```\nand\n```clojure\n2\n```", "no_code_found: the answer has 2 blocks"),
@@ -59,6 +64,15 @@ ERRORS = {
     "loops": ("(loop [i 0] (recur (inc i)))", "loop_limit_exceeded: "),
     "memory": ("(range 100000000)", "memory_exceeded: "),
     "calls": ("(doseq [i (range 9)] (tool/look {:id i}))", "tool_call_limit_exceeded: "),
+    "keys that are one in JSON": (
+        '(return {:total 1 "total" 2})',
+        "The returned value has no form in JSON: a map has the keys",
+    ),
+    "an input as a name": (
+        "(def data 1)",
+        "analysis_error: data cannot be defined: names such as data/x belong to the",
+    ),
+    "arguments that are one": ("(tool/look {:id-a 1 :id_a 2})", "type_error: tool/look was not called: a map has the"),
     "a value that does not fit": ('(return {:total "x"})', '- total: expected int, got string "x"'),
 }
 

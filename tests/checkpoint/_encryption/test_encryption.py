@@ -154,6 +154,19 @@ async def test_nothing_of_what_users_have_made_is_in_the_file(file: Path) -> Non
     assert PLAIN not in content(file)
 
 
+async def test_a_store_that_is_not_entered_opens_a_file_beside_its_owner(file: Path) -> None:
+    async with EncryptedStore(SqliteStore(file), keys=KEY) as owner:
+        await full(owner)
+        known = EncryptedStore(SqliteStore(file), keys=KEY)
+        assert isinstance(known.inner, SqliteStore)
+        async with SqliteStore.reader(file) as reader, SqliteStore.inbox(file) as inbox:
+            assert (await known.reader(reader).info("run")).input == JSON
+            assert await known.inbox(inbox).load("run") == await owner.load("run")
+            assert (await inbox.info("run")).is_encrypted
+            assert not (await known.inbox(inbox).info("run")).is_encrypted
+            assert known.reader(reader).inner is reader
+
+
 async def test_what_is_encrypted_is_read_from_other_processes(file: Path) -> None:
     async with EncryptedStore(SqliteStore(file), keys=KEY) as store, SqliteStore.reader(file) as inner:
         await full(store)

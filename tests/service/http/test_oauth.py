@@ -67,6 +67,7 @@ async def test_a_run_waits_for_a_person_and_goes_on_once_access_is_given(tmp_pat
             answer = await place.app.get(await place.back(begun))
             assert (answer.status_code, answer.headers["location"]) == (303, "/oauth/given")
             assert "Access is given" in (await place.app.get("/oauth/given")).text
+            assert "Nothing was decided here" in (await place.app.get("/oauth/given")).text  # a link says nothing
             task = await place.ended()
             parts = await place.parts()
     assert said(task) == ["Access is authorized. Tools that can be called now: echo, leak", "hi"]

@@ -31,9 +31,9 @@ async def test_a_failed_run_goes_on_and_who_let_it_is_shown() -> None:
         assert "It goes on where it stopped" in before
         assert "It stands at ship." in before
         deps["printer"] = True
-        assert await did(await http.post(f"{RUN}order-1043/do/resume", data={})) == f"{RUN}order-1043?did=resume"
+        assert await did(await http.post(f"{RUN}order-1043/do/resume", data={})) == f"{RUN}order-1043"
         assert await (await runner.get("order-1043")).settled() is RunStatus.COMPLETED
-        page = (await http.get(f"{RUN}order-1043?did=resume")).text
+        page = (await http.get(f"{RUN}order-1043")).text
         assert "The run goes on." in page
         assert re.search(r"<strong>ann</strong> resume", page)
 
@@ -69,7 +69,7 @@ async def test_a_fork_with_changes_goes_on_and_effects_are_asked_about() -> None
         assert refused.status_code == 409
         assert "<code>charge</code> at <code>charge</code>" in refused.text
         assert "&#34;customer&#34;: 8" in refused.text  # what was typed is still there
-        assert await did(await http.post(path, data={**form, "effects": "again"})) == f"{RUN}again?did=fork"
+        assert await did(await http.post(path, data={**form, "effects": "again"})) == f"{RUN}again"
         assert await (await runner.get("again")).settled() is RunStatus.COMPLETED
         state = (await runner.runs.get("again")).state
         assert (state["customer"], state["payment"]) == (8, "payment-8")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
@@ -51,6 +52,49 @@ async def test_no_door_opens_for_a_page_of_another_site() -> None:
                 assert refused.status_code == 403, (door, headers)
             await http.get(f"/inspect{door}", params={"sure": "yes"}, headers={"sec-fetch-site": "cross-site"})
         assert await statuses(runner) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "did", "said"),
+    [
+        ("/runs/mail-1", "cancel", "The run was cancelled."),
+        ("/runs/mail-1", "answer", "The answer was stored"),
+        ("", "answer", "The answer was stored"),
+        ("/runs", "delete", "The run was deleted."),
+    ],
+)
+async def test_a_link_makes_no_page_say_that_something_was_done(path: str, did: str, said: str) -> None:
+    async with pages() as http:
+        assert said not in (await http.get(f"/inspect{path}?did={did}")).text
+
+
+async def test_what_was_done_is_said_once_and_on_its_page_only() -> None:
+    async with pages() as http:
+        done = await http.post("/inspect/runs/mail-1/do/cancel", data={})
+        cookie = next(iter(http.cookies.items()))
+        assert {"HttpOnly", "SameSite=lax", "Max-Age=60"} <= set(done.headers["set-cookie"].split("; "))
+        assert "was cancelled" not in (await http.get("/inspect/runs/mail-0")).text
+        assert "The run was cancelled." in (await http.get("/inspect/runs/mail-1")).text
+        assert "The run was cancelled." not in (await http.get("/inspect/runs/mail-1")).text
+        moved = {f"stagepost-did-{sha256(b'/inspect/runs/mail-0').hexdigest()[:16]}": cookie[1]}
+        http.cookies.update(moved)
+        assert "The run was cancelled." not in (await http.get("/inspect/runs/mail-0")).text
+
+
+async def test_a_run_that_was_deleted_is_said_on_the_list() -> None:
+    async with pages() as http:
+        done = await http.post("/inspect/runs/order-1040/do/delete", data={"sure": "yes"})
+        assert done.headers["location"] == "/inspect/runs"
+        assert "The run was deleted." in (await http.get("/inspect/runs")).text
+
+
+@pytest.mark.parametrize("value", ["", "a.b", "x.9999999999.00", "é.9999999999.00", "VGhl.x.y", "VA.1.00"])
+async def test_a_cookie_that_was_made_by_somebody_else_says_nothing(value: str) -> None:
+    name = f"stagepost-did-{sha256(b'/inspect/runs/mail-1').hexdigest()[:16]}"
+    async with pages() as http:
+        answer = await http.get("/inspect/runs/mail-1", headers=[(b"cookie", f"{name}={value}".encode())])
+        assert answer.status_code == 200
+        assert 'class="note is-good"' not in answer.text
 
 
 async def test_a_login_without_an_origin_opens_no_door() -> None:

@@ -204,3 +204,35 @@ async def test_of_an_encrypted_file_all_is_shown_that_is_not_encrypted(tmp_path:
         for page in ("", "?kind=signal", "/runs", "/waits/order-1041/release"):
             assert (await http.get(f"/inspect{page}")).status_code == 200, page
         assert (await http.get("/inspect/runs/order-1043/steps/2")).status_code == 404
+
+
+async def test_with_a_runner_that_has_the_keys_all_of_an_encrypted_file_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    async with office.opened(EncryptedStore(SqliteStore(path), keys=b"k" * 32)) as runner:
+        await office.fill(runner)
+        made = Runner(EncryptedStore(SqliteStore(path), keys=b"k" * 32), workflows=office.WORKFLOWS)
+        async with shown(path, made) as http:
+            page = (await http.get("/inspect/runs/order-1043")).text
+            assert "label printer at dock 4" in page
+            assert "sealed" not in page
+            for run in ("order-1040", "order-1041", "order-1042", "order-1043", "article-tides", "clerk-1", "mail-0"):
+                for part in ("", "/history"):
+                    answer = await http.get(f"/inspect/runs/{run}{part}")
+                    assert answer.status_code == 200, (run, part)
+                    assert "sealed" not in answer.text, (run, part)
+            assert (await http.get("/inspect/runs/order-1043/steps/2")).status_code == 200
+            assert "All 5 open runs can go on" in (await http.get("/inspect/check?go=yes")).text
+
+
+async def test_keys_that_do_not_fit_are_told_of_and_not_shown(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    async with office.opened(EncryptedStore(SqliteStore(path), keys=b"k" * 32)) as runner:
+        await office.fill(runner)
+    made = Runner(EncryptedStore(SqliteStore(path), keys=b"o" * 32), workflows=office.WORKFLOWS)
+    async with shown(path, made) as http:
+        listed = await http.get("/inspect/runs")
+        assert (listed.status_code, "was encrypted by key" in listed.text) == (200, True)
+        refused = await http.get("/inspect/runs/order-1043", headers={"accept": "text/html"})
+        assert refused.status_code < 600
+        assert "was encrypted by key" in refused.text
+        assert "oooo" not in listed.text + refused.text

@@ -12,6 +12,7 @@ from tests.service.inspector._pages import pages
 
 from stagepost.checkpoint import MemoryStore
 from stagepost.service import Key, RequestLimits, Scope, ServiceSettings, create_app, new_key
+from stagepost.service._inspector._words import Words
 from stagepost.workflows import END, Chain, Graph, Parallel, Runner, State, Wait, key_equals, step
 
 HOSTILE = "<script>alert(1)</script>\x00\x1b[31m\u202e&amp;\"'"
@@ -63,11 +64,34 @@ async def _weight(http: httpx.AsyncClient, page: str) -> int:
     return sum([(await http.get(each)).num_bytes_downloaded for each in found])
 
 
+@pytest.mark.parametrize(
+    ("attempt", "retries", "told"),
+    [
+        (None, 0, []),
+        (1, 0, ["tried once"]),
+        (1, 1, ["tried 2 times: 1 retry"]),
+        (None, 2, ["tried 3 times: 2 retries"]),
+        (2, 0, ["begun 2 times: again after a crash or a wait, or when the run was resumed"]),
+        (
+            3,
+            2,
+            [
+                "begun 3 times: again after a crash or a wait, or when the run was resumed",
+                "the last time tried 3 times: 2 retries",
+            ],
+        ),
+    ],
+)
+def test_beginnings_and_retries_are_told_apart(attempt: int | None, retries: int, told: list[str]) -> None:
+    assert Words.tries(attempt, retries) == told
+
+
 async def test_a_failed_run_says_first_why_where_and_at_which_attempt() -> None:
     async with pages() as http:
         page = (await http.get("/inspect/runs/order-1043")).text
         assert page.index("Why it failed") < page.index("label printer at dock 4") < page.index("<code>ship</code>")
-        assert "tried 2 times" in page
+        assert "tried 2 times: 1 retry" in page
+        assert "attempt 1" not in page[page.index("failure-title") : page.index("Traceback")]
         assert "print_label" in page[page.index("Traceback") :]
         assert page.index("Resume") < page.index("Why it failed")
 
@@ -214,7 +238,8 @@ async def test_below_a_prefix_all_addresses_have_it() -> None:
                 assert found
                 assert not [each for each in found if not each.startswith("/agents/")], path
             done = await http.post("/agents/inspect/runs/mail-1/do/cancel", data={})
-            assert done.headers["location"] == "/agents/inspect/runs/mail-1?did=cancel"
+            assert done.headers["location"] == "/agents/inspect/runs/mail-1"
+            assert "The run was cancelled." in (await http.get("/agents/inspect/runs/mail-1")).text
 
 
 async def test_the_inspector_can_be_left_out() -> None:

@@ -30,7 +30,7 @@ from ._chain_workflow import Link as ChainLink
 from ._checks import check_agent
 from ._describing import describe
 from ._fronts import Fronts, Readied
-from ._given import ToolSource, listed, read_approvals, read_idle, read_tools
+from ._given import ToolSource, listed, read_approvals, read_idle, read_models, read_text, read_tools
 from ._inheritance import model_of_run
 from ._opened import Opened
 from ._previewing import PromptPreview, preview
@@ -203,8 +203,8 @@ class Agent(Fronts[OutputT_co]):
             budget=budget,
             approvals=read_approvals(name, approvals),
             hooks=listed(name, "hooks", hooks),
-            description=description,
-            models=MappingProxyType(dict(models)),
+            description=read_text(name, "description", description),
+            models=MappingProxyType(dict(read_models(name, models))),
             settings=settings,
             idle=read_idle(name, idle),
             context=context,

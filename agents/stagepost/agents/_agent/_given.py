@@ -1,6 +1,6 @@
 """What an agent is given, in the forms that it may be given in, as it is kept."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from stagepost.hub import Duration, InvalidArgument, seconds
@@ -15,6 +15,7 @@ from .._tools._toolset import Toolset
 from ..errors import InvalidAgent
 
 T = TypeVar("T")
+ModelT = TypeVar("ModelT")
 
 ToolSource: TypeAlias = ToolLike | ToolGroup | McpServer | Toolset | ProviderTool
 """What an agent can be given as tools."""
@@ -83,6 +84,32 @@ def read_approvals(agent: str, given: Approvals | Iterable[str] | None) -> Appro
         return Approvals(() if given is None else given)
     except TypeError as error:
         raise InvalidAgent(agent, f"approvals: {error}") from None
+
+
+def read_models(agent: str, given: Mapping[str, ModelT]) -> Mapping[str, ModelT]:
+    """Models by name.
+
+    Raises:
+        InvalidAgent: They are no mapping.
+    """
+    found: object = given
+    if not isinstance(found, Mapping):
+        raise InvalidAgent(
+            agent, f'models= is a mapping of names to models, and not a {type(found).__name__}: {{"small": …}}'
+        )
+    return given
+
+
+def read_text(agent: str, what: str, given: str) -> str:
+    """A text.
+
+    Raises:
+        InvalidAgent: It is something else.
+    """
+    found: object = given
+    if not isinstance(found, str):
+        raise InvalidAgent(agent, f"{what}= is a text, and not a {type(found).__name__}")
+    return given
 
 
 def read_idle(agent: str, given: Duration | None) -> float | None:

@@ -12,6 +12,7 @@ from anyio.lowlevel import checkpoint
 
 from stagepost._dataclasses import dataclass
 from stagepost.programs import (
+    AmbiguousKeys,
     CallAnswer,
     CallRequest,
     End,
@@ -128,9 +129,14 @@ class FixedLanguage:
         if outcome.error is None:
             value = self.result(outcome.value)
             checked = self.signature.check_output(value, self.validation)
-            if not checked.errors:
-                return replace(outcome, value=plain(value), end=End.RETURN, memory={})
-            outcome = replace(_failed(_INVALID, self.signature.correction(checked)), prints=outcome.prints)
+            try:
+                wrong = self.signature.correction(checked) if checked.errors else ""
+                made = None if wrong else plain(value)
+            except AmbiguousKeys as error:
+                wrong = str(error)
+            if not wrong:
+                return replace(outcome, value=made, end=End.RETURN, memory={})
+            outcome = replace(_failed(_INVALID, wrong), prints=outcome.prints)
         if self.errors is not None and outcome.error is not None:
             self.errors.append(outcome.error)
         return replace(outcome, end=End.FAIL, memory={})

@@ -83,9 +83,16 @@ class AgentResult(Generic[OutputT_co]):
         return replace(self, state=state)
 
     def _plain(self, stored: Mapping[str, object]) -> Mapping[str, JsonValue]:
-        from stagepost.programs import plain  # noqa: PLC0415 - programs take time to import, and most agents write none
+        from stagepost.programs import AmbiguousKeys, plain  # noqa: PLC0415 - programs take time to import, and most agents write none
 
-        return {} if self.language is None else {name: plain(of) for name, of in self.language.load(stored).items()}
+        made: dict[str, JsonValue] = {}
+        if self.language is not None:
+            for name, of in self.language.load(stored).items():
+                try:
+                    made[name] = plain(of)
+                except AmbiguousKeys:
+                    made[name] = self.language.show(of)
+        return made
 
     @property
     def conversations(self) -> Sequence[Conversation]:

@@ -2,7 +2,7 @@
 
 from pydantic_core import to_json
 
-from stagepost.programs import Language, plain
+from stagepost.programs import AmbiguousKeys, Language, plain
 
 from .._definition._definition import AgentDefinition
 from .._output._output import Complaint, output_of
@@ -33,15 +33,18 @@ class ResultReader:
             most: How many bytes of JSON can be stored; None for no limit.
         """
         value = self._language.result(value)
-        size = len(to_json(plain(value)))
+        try:
+            made = plain(value)
+        except AmbiguousKeys as error:
+            return f"The returned value has no form in JSON: {error}"
+        size = len(to_json(made))
         if most is not None and size > most:
             return f"The returned value has {size:,} bytes as JSON, and {most:,} can be kept: return less"
         if self._output is None:
-            given = plain(value)
-            return Accepted(given if isinstance(given, str) else to_json(given).decode())
+            return Accepted(made if isinstance(made, str) else to_json(made).decode())
         if self._signature is not None:
             checked = self._signature.check_output(value, self._language.validation)
             if checked.errors:
                 return self._signature.correction(checked)
-        found = self._output.read_value(plain(value))
+        found = self._output.read_value(made)
         return found.text if isinstance(found, Complaint) else Accepted(found)

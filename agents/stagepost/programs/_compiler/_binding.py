@@ -12,6 +12,7 @@ from ._patterns import binder
 from ._scope import Binder, Frame, Node, Scope
 
 RECUR: Final = object()
+_NAMESPACES: Final = frozenset({"ctx", "data", "tool"})
 
 
 def let(compiler: Compiler, form: Call, scope: Scope, tail: Tail | None) -> Node:
@@ -98,6 +99,9 @@ def definable(form: Any, place: int) -> str:
         raise refused("def takes a name, and no pattern", place)
     if form.name in BUILTINS or form.name in SPECIAL or form.name in CONSTANTS:
         raise Fault("analysis_error", f"cannot shadow builtin '{form.name}'", "choose another name", place)
+    if form.name in _NAMESPACES:
+        why = f"names such as {form.name}/x belong to the language"
+        raise Fault("analysis_error", f"{form.name} cannot be defined: {why}", "choose another name", place)
     if "/" in form.name or form.name.startswith(("*", "%", ".")):
         raise refused(f"{form.name} cannot be defined", place)
     return form.name

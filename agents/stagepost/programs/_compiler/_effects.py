@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from .._builtins._sequence import sequence
+from .._errors import AmbiguousKeys
 from .._fault import Failed, Fault, Returned, refused
 from .._keyword import Keyword
 from .._reader._forms import Braces, Call, Symbol
@@ -64,7 +65,11 @@ def _tool(compiler: Compiler, name: str, given: tuple[Any, ...], form: Call, sco
                 "send what the tool needs, or call it for parts",
                 form.place,
             )
-        return machine.host.call(name, plain(value or {}))
+        try:
+            sent = plain(value or {})
+        except AmbiguousKeys as error:
+            raise Fault("type_error", f"tool/{name} was not called: {error}", None, form.place) from None
+        return machine.host.call(name, sent)
 
     return call
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, Final
 
-from .._errors import InvalidValue
+from .._errors import AmbiguousKeys, InvalidValue
 from .._keyword import Keyword
 from ._key import dec, enc
 from ._order import ordered
@@ -86,6 +86,9 @@ def plain(value: Any) -> Any:
 
     Keywords become texts, sets sorted lists, keys texts with underscores for hyphens, dates texts in ISO 8601, infinite
     numbers None, and functions what they print as.
+
+    Raises:
+        AmbiguousKeys: Two keys of one map would be the same text, such as ``:total`` and ``"total"``.
     """
     return _plain(value, 0)
 
@@ -96,10 +99,23 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, list):
         return [_plain(each, depth + 1) for each in value]
     if isinstance(value, dict):
-        return {_name(dec(key)): _plain(value[key], depth + 1) for key in ordered(value)}
+        return _plain_map(value, depth)
     if type(value) is frozenset:
         return [_plain(dec(each), depth + 1) for each in ordered(value)]
     return _plain_atom(value)
+
+
+def _plain_map(value: dict[Any, Any], depth: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
+    for key in ordered(value):
+        spelled = dec(key)
+        name = _name(spelled)
+        if name in made:
+            raise AmbiguousKeys(name, (Printer().text(keys[name]), Printer().text(spelled)))
+        keys[name] = spelled
+        made[name] = _plain(value[key], depth + 1)
+    return made
 
 
 def _plain_atom(value: Any) -> Any:

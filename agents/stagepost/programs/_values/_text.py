@@ -1,8 +1,8 @@
 """Texts as sequences of graphemes: what a reader takes for one character, however many code points it has."""
 
-from collections.abc import Callable, Iterable
-from functools import cache
-from typing import Any
+from collections.abc import Callable
+
+from stagepost._graphemes import grapheme_ends
 
 from .._errors import PackageMissing
 
@@ -18,18 +18,12 @@ def graphemes(text: str, tick: Callable[[], None]) -> list[str]:
     """The graphemes, in order."""
     if simple(text):
         return list(text)
-    made = []
-    for grapheme in _segments()(text):
-        tick()
-        made.append(grapheme)
-    return made
-
-
-@cache
-def _segments() -> Callable[[str], Iterable[str]]:
+    made, begin = list[str](), 0
     try:
-        from grapheme import graphemes  # noqa: PLC0415 - an extra
+        for end in grapheme_ends(text):
+            tick()
+            made.append(text[begin:end])
+            begin = end
     except ImportError:
-        raise PackageMissing("texts with combined characters", "graphemeu") from None
-    segments: Any = graphemes
-    return segments  # type: ignore[no-any-return]  # the package has no annotations
+        raise PackageMissing("texts with combined characters", "regex") from None
+    return made

@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 
 from .._inbox import Inbox
 from .._limits import Limits
+from ._keys import Keys
 from ._reader import EncryptedReads, Readable
 
 
@@ -87,4 +88,4 @@ class EncryptedInbox(EncryptedWords[Writable]):
     """
 
     def __init__(self, inbox: Writable, *, keys: bytes | Sequence[bytes], plain: bool = False) -> None:
-        super().__init__(inbox, keys, plain=plain)
+        super().__init__(inbox, Keys(keys, plain=plain))

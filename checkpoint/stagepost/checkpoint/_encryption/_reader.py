@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Generic, Protocol, TypeVar, Unpack
+from typing import Generic, Protocol, Self, TypeVar, Unpack
 
 from .._catalogue import Catalogue, Damage, Progress
 from .._filters import CountBy, Counts, RunFilters
@@ -81,15 +81,26 @@ class EncryptedReads(Generic[ReadableT]):
 
     Args:
         inner: What keeps them.
-        keys: One key, or several: each of them reads.
-        plain: Whether values that are not encrypted are read as they are.
+        keys: The keys.
     """
 
-    def __init__(self, inner: ReadableT, keys: bytes | Sequence[bytes], *, plain: bool) -> None:
-        known = Keys(keys, plain=plain)
+    def __init__(self, inner: ReadableT, keys: Keys) -> None:
         self._inner = inner
-        self._sealing = Sealing(known)
-        self._opening = Opening(known)
+        self._keys = keys
+        self._sealing = Sealing(keys)
+        self._opening = Opening(keys)
+
+    @classmethod
+    def _with(cls, inner: ReadableT, keys: Keys) -> Self:
+        """One with keys that another one has."""
+        made = cls.__new__(cls)
+        EncryptedReads.__init__(made, inner, keys)
+        return made
+
+    @property
+    def inner(self) -> ReadableT:
+        """What keeps the values: it gives them as they are stored, encrypted."""
+        return self._inner
 
     async def load(self, run_id: str, *, at: int | None = None) -> Snapshot:
         """All that is stored of a run, or how it was at a number of its history."""
@@ -244,7 +255,7 @@ class EncryptedReader(EncryptedReads[Readable]):
     """
 
     def __init__(self, reader: Readable, *, keys: bytes | Sequence[bytes], plain: bool = False) -> None:
-        super().__init__(reader, keys, plain=plain)
+        super().__init__(reader, Keys(keys, plain=plain))
 
 
 def _page(open_one: Callable[[T], T], page: Page[T]) -> Page[T]:

@@ -15,7 +15,9 @@ from .._store import CheckpointStore
 from .._tables import Statement
 from .._waiting import NewWait, StoredWait
 from ..errors import CannotDecrypt, StoreError
-from ._inbox import EncryptedWords
+from ._inbox import EncryptedInbox, EncryptedWords, Writable
+from ._keys import Keys
+from ._reader import EncryptedReader, Readable
 
 
 class EncryptedStore(EncryptedWords[CheckpointStore]):
@@ -44,7 +46,23 @@ class EncryptedStore(EncryptedWords[CheckpointStore]):
     """
 
     def __init__(self, store: CheckpointStore, *, keys: bytes | Sequence[bytes], plain: bool = False) -> None:
-        super().__init__(store, keys, plain=plain)
+        super().__init__(store, Keys(keys, plain=plain))
+
+    def reader(self, reader: Readable) -> EncryptedReader:
+        """Read a file with the keys of this store, which need not be entered.
+
+        Args:
+            reader: What `SqliteStore.reader` gives, or another one.
+        """
+        return EncryptedReader._with(reader, self._keys)  # noqa: SLF001  # of this package: who holds the keys gives them on
+
+    def inbox(self, inbox: Writable) -> EncryptedInbox:
+        """Read a file and write for its runs with the keys of this store, which need not be entered.
+
+        Args:
+            inbox: What `SqliteStore.inbox` gives, or another one.
+        """
+        return EncryptedInbox._with(inbox, self._keys)  # noqa: SLF001  # as above
 
     async def __aenter__(self) -> Self:
         await self._inner.__aenter__()

@@ -1,11 +1,11 @@
-"""Opening a store's file: to read it, to write beside its owner, or as its owner."""
+"""Which file a command works on, and owning it."""
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from stagepost.checkpoint import SqliteInbox, SqliteStore, StoreFile, StoreLocked, StoreReader
+from stagepost.checkpoint import SqliteStore, StoreFile, StoreLocked
 
 from ._errors import NoStore, Refused
 from ._options import DEFAULT_FILE, FILE_VARIABLE
@@ -17,16 +17,6 @@ def chosen(file: Path | None) -> Path:
         return file
     named = os.environ.get(FILE_VARIABLE)
     return Path(named) if named else DEFAULT_FILE
-
-
-def reading(file: Path | None) -> AbstractAsyncContextManager[StoreReader]:
-    """Read a file, whoever owns it."""
-    return SqliteStore.reader(existing(file))
-
-
-def beside(file: Path | None) -> AbstractAsyncContextManager[SqliteInbox]:
-    """Write beside the owner of a file: answers, signals, cancellations and words about effects."""
-    return SqliteStore.inbox(existing(file))
 
 
 @asynccontextmanager

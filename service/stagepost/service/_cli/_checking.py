@@ -6,16 +6,18 @@ from pathlib import Path
 
 from rich.text import Text
 
-from stagepost.checkpoint import BackupExists, StoreFile
-from stagepost.workflows import CheckReport, RunVerdict
+from stagepost.checkpoint import BackupExists, SqliteStore, StoreFile
+from stagepost.workflows import CheckReport, Runner, RunReader, RunVerdict, check_runs
 
+from .._verbs._files import Made
 from .._wire._made_inspected import check_found
 from .._wire._store import BackupMade, DamageRow, VerifyFound
-from ._access import reading
+from ._access import existing
 from ._definitions import load
 from ._errors import Refused
 from ._exits import Exit
-from ._progress import counting
+from ._opening import reading
+from ._progress import Progress, counting
 from ._screen import Screen
 from ._styles import BAD, DIM, GOOD, WAITS, plain
 
@@ -31,16 +33,25 @@ _STYLES = {
 async def checked(file: Path | None, app: str | None, screen: Screen) -> Exit:
     """Say what becomes of each open run with this code: the gate before a deploy."""
     definitions = load(app, "check runs")
-    async with reading(file) as reader, counting(screen, "runs") as progress:
-        report = await definitions.check(reader, file, progress)
+    existing(file)
+    made = definitions.made(file)
+    async with reading(file, made) as reader, counting(screen, "runs") as progress:
+        report = await _report(made, reader, progress)
     found = check_found(report)
     screen.show(found, partial(_check_lines, report))
     return Exit.OK if report.ok else Exit.FOUND
 
 
+async def _report(made: Made, reader: RunReader, progress: Progress) -> CheckReport:
+    """What becomes of each open run of a file with these workflows."""
+    if isinstance(made, Runner):
+        return await made.check(reader, progress=progress)
+    return await check_runs(reader, workflows=made, progress=progress)
+
+
 async def backed_up(file: Path | None, target: Path, screen: Screen, *, overwrite: bool) -> Exit:
     """Copy the store to another file, while everybody goes on."""
-    async with reading(file) as reader, counting(screen, "bytes") as progress:
+    async with SqliteStore.reader(existing(file)) as reader, counting(screen, "bytes") as progress:
         try:
             await reader.backup(target, progress, overwrite=overwrite)
         except BackupExists as error:
@@ -56,7 +67,7 @@ def _backup_lines(found: BackupMade, _: Screen) -> Iterable[Text]:
 
 async def verified(file: Path | None, screen: Screen) -> Exit:
     """Read the whole file and tell what is damaged."""
-    async with reading(file) as reader, counting(screen, "runs") as progress:
+    async with SqliteStore.reader(existing(file)) as reader, counting(screen, "runs") as progress:
         damage = await reader.verify(progress)
     rows = [DamageRow(kind=type(each).__name__, run_id=each.run_id, message=str(each)) for each in damage]
     found = VerifyFound(ok=not rows, damage=rows)

@@ -7,15 +7,14 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from stagepost._dataclasses import dataclass
-from stagepost.checkpoint import SqliteInbox, SqliteStore, StoreReader
-from stagepost.workflows import CheckReport, Inbox, Runner, Servable, check_runs
+from stagepost.checkpoint import CheckpointStore, EncryptedStore, SqliteStore
+from stagepost.workflows import Runner, Servable
 
+from .._verbs._files import Made
 from ._access import check_free, chosen, existing, owning
 from ._errors import UsageError
-from ._progress import Progress
 
 FORMS = "a workflow or an agent, a list of them, a Runner that is not entered, or a function that makes one of these"
 
@@ -32,18 +31,6 @@ class Definitions:
     name: str
     found: object
 
-    def inbox(self, store: SqliteInbox, file: Path | None) -> Inbox:
-        """An inbox that checks what is sent."""
-        made = self.made(file)
-        return made.inbox(store) if isinstance(made, Runner) else Inbox(store, workflows=made)
-
-    async def check(self, reader: StoreReader, file: Path | None, progress: Progress) -> CheckReport:
-        """What becomes of each open run of a file with these workflows."""
-        made = self.made(file)
-        if isinstance(made, Runner):
-            return await made.check(reader, progress=progress)
-        return await check_runs(reader, workflows=made, progress=progress)
-
     @asynccontextmanager
     async def runner(self, file: Path | None, action: str) -> AsyncIterator[Runner]:
         """A runner that owns the file for as long as a block lasts; nothing is recovered or deleted by it.
@@ -58,8 +45,7 @@ class Definitions:
         """
         made = self.made(file)
         if isinstance(made, Runner):
-            path = self.path(made, file)
-            check_free(existing(path), action)
+            check_free(existing(path_of(made, file)), action)
             async with made.store, made:
                 yield made
             return
@@ -95,21 +81,33 @@ class Definitions:
         except Exception as error:
             raise UsageError(f"--app {self.name} raised {type(error).__name__}: {error}") from error
 
-    def path(self, runner: Runner, file: Path | None) -> Path:
-        """The file of a runner's store, which is to be the one that was given.
 
-        Raises:
-            UsageError: It is another one, or none.
-        """
-        store: Any = runner.store
-        if not isinstance(store, SqliteStore):
-            raise UsageError(f"the runner of --app {self.name} works on {type(store).__name__}, and not on a file")
-        if file is not None and file.resolve() != store.path.resolve():
-            raise UsageError(
-                f"the runner of --app {self.name} works on {store.path}, and the command on {file}: give one of them, "
-                "or a function that takes a store and makes the runner"
-            )
-        return store.path
+def path_of(runner: Runner, file: Path | None) -> Path:
+    """The file of a runner's store, which is to be the one that was given.
+
+    Raises:
+        UsageError: It is another one, or none.
+    """
+    store = in_file(runner.store)
+    if store is None:
+        raise UsageError(f"the runner of --app works on {type(runner.store).__name__}, and not on a file")
+    if file is not None and file.resolve() != store.path.resolve():
+        raise UsageError(
+            f"the runner of --app works on {store.path}, and the command on {file}: give one of them, or a function "
+            "that takes a store and makes the runner"
+        )
+    return store.path
+
+
+def in_file(store: CheckpointStore) -> SqliteStore | None:
+    """The store of a file that a store is, or that it encrypts; None if it is none."""
+    found = store.inner if isinstance(store, EncryptedStore) else store
+    return found if isinstance(found, SqliteStore) else None
+
+
+def made_by(app: str | None, file: Path | None) -> Made:
+    """The workflows, or a runner of them that is not entered, as ``--app`` gives them; empty if it was not given."""
+    return () if app is None else load(app, "open the file").made(file)
 
 
 def load(name: str | None, action: str) -> Definitions:

@@ -150,7 +150,10 @@ _KINDS = {
     ),
     Exit.USAGE: frozenset(
         {
+            "CannotDecrypt",
             "DefinitionError",
+            "EncryptionNotInstalled",
+            "ErrorsNotSearchable",
             "ExtraMissing",
             "InvalidKey",
             "InvalidName",

@@ -22,7 +22,7 @@ from .._http._settings import ServiceSettings
 from .._serving._listening import address_of, listening
 from .._serving._server import serve
 from ._access import chosen, owned_by
-from ._definitions import Definitions, load
+from ._definitions import Definitions, in_file, load, path_of
 from ._errors import UsageError
 from ._exits import Exit
 from ._screen import Screen
@@ -128,8 +128,8 @@ def _parameters(function: Callable[..., object]) -> int:
 def _runner(definitions: Definitions, file: Path | None, settings: ServiceSettings) -> Runner:
     made = definitions.made(file)
     if isinstance(made, Runner):
-        if isinstance(made.store, SqliteStore):
-            _check_owner(definitions.path(made, file))
+        if in_file(made.store) is not None:
+            _check_owner(path_of(made, file))
         return made
     _check_owner(chosen(file))
     return Runner(SqliteStore(chosen(file), lock_timeout=0), workflows=made, grace=settings.grace)

@@ -69,7 +69,7 @@ def _facts(found: RunShown, now: datetime) -> Iterable[Text]:
         ("keeps", found.keep),
         ("input", compact(found.input, _INPUT)),
         ("goes on at", "" if found.next is None else found.next),
-        ("attempts", str(run.attempts) if run.attempts > 1 else ""),
+        ("taken up", f"after {run.attempts} crash{'' if run.attempts == 1 else 'es'}" if run.attempts else ""),
         ("file owned by", found.owner or ""),
     ]
     shown_facts = [(name, value) for name, value in facts if value]

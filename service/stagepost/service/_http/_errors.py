@@ -75,7 +75,7 @@ _ROWS: Final[Mapping[HTTPStatus, tuple[str, ...]]] = {
         "UnknownChannel",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: ("LoadRefused", "TooManyRequests", "TooManyStreams"),
-    HTTPStatus.INTERNAL_SERVER_ERROR: ("TurnFailed",),
+    HTTPStatus.INTERNAL_SERVER_ERROR: ("CannotDecrypt", "TurnFailed"),
     HTTPStatus.SERVICE_UNAVAILABLE: (
         "NotServing",
         "RunnerNotOpen",

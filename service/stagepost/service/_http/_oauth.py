@@ -14,14 +14,23 @@ from stagepost.agents import AuthorizationEnded, Authorizations, Refuse, TokenSt
 from stagepost.checkpoint import AlreadyAnswered, WaitNotFound
 
 from .._keys._key import Scope
+from ._flash import Flashes
 from ._serving import asked, caller, serving
 
 _START: Final = "/oauth/start/"
 _LIFE: Final = 600  # seconds that a browser keeps what it brings back
 _LONGEST: Final = 4_000  # of a parameter
 _TAKEN: Final = ("state", "code", "iss", "error")
-_GIVEN: Final = ("Access is given", "The work goes on by itself. You can close this page.")
-_REFUSED: Final = ("Access is not given", "Whoever asked for it is told so. You can close this page.")
+_GIVEN: Final = "Access is given"
+_REFUSED: Final = "Access is not given"
+_NOTES: Final = {
+    _GIVEN: "The work goes on by itself. You can close this page.",
+    _REFUSED: "Whoever asked for it is told so. You can close this page.",
+}
+_NOTHING: Final = (
+    "Nothing was decided here",
+    "This page says once what has come of a decision. Ask whoever sent you here.",
+)
 
 
 def oauth_routes(tokens: TokenStore) -> list[Route]:
@@ -38,14 +47,15 @@ def oauth_routes(tokens: TokenStore) -> list[Route]:
     return [
         Route(f"{_START}{{ticket}}", routes.start, methods=["GET"]),
         Route("/oauth/callback", routes.callback, methods=["GET"]),
-        Route("/oauth/given", routes.given, methods=["GET"]),
-        Route("/oauth/refused", routes.refused, methods=["GET"]),
+        Route("/oauth/given", routes.ended, methods=["GET"]),
+        Route("/oauth/refused", routes.ended, methods=["GET"]),
     ]
 
 
 class _Routes:
     def __init__(self, authorizations: Authorizations) -> None:
         self._authorizations = authorizations
+        self._flashes = Flashes()
 
     async def start(self, request: Request) -> Response:
         """Lead a browser to the authorization server."""
@@ -77,13 +87,12 @@ class _Routes:
                 answer.delete_cookie(name, path="/", secure=name == names[0], httponly=True, samesite="lax")
         return answer
 
-    async def given(self, request: Request) -> Response:
-        """Say that access is given."""
-        return _note(request, *_GIVEN)
-
-    async def refused(self, request: Request) -> Response:
-        """Say that it is not."""
-        return _note(request, *_REFUSED)
+    async def ended(self, request: Request) -> Response:
+        """Say what came of it to whoever was led here, once; a link alone makes nobody believe it."""
+        said = self._flashes.said(request)
+        answer = _note(request, said, _NOTES[said]) if said in _NOTES else _note(request, *_NOTHING)
+        self._flashes.forget(request, answer)
+        return answer
 
     async def _ended(self, request: Request, ended: AuthorizationEnded) -> Response:
         """Answer the questions that this answers, and lead the browser away from an address that has a code in it."""
@@ -95,8 +104,8 @@ class _Routes:
                 with suppress(AlreadyAnswered, WaitNotFound):
                     await tasks.answer(question.id, answer, by=ended.by)
         root = str(request.scope.get("root_path", "")).rstrip("/")
-        page = "given" if ended.outcome == "granted" else "refused"
-        return RedirectResponse(f"{root}/oauth/{page}", HTTPStatus.SEE_OTHER)
+        page, said = ("given", _GIVEN) if ended.outcome == "granted" else ("refused", _REFUSED)
+        return self._flashes.lead(request, f"{root}/oauth/{page}", said)
 
     async def _is_meant(self, ticket_id: str, ended: AuthorizationEnded) -> bool:
         if ticket_id == ended.ticket_id:

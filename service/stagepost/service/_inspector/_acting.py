@@ -5,7 +5,6 @@ from http import HTTPStatus
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse, Response
 
 from stagepost.checkpoint import RunFilters, RunStatus
 from stagepost.workflows import EffectsAgain
@@ -19,7 +18,7 @@ from ._doing import DOINGS
 from ._previews import NAMED, Below, told_before
 from ._refusals import said_as
 from ._run import is_agent, signals_of
-from ._shown import Shown
+from ._shown import Led, Shown
 
 
 async def preview(ask: Ask) -> Shown:
@@ -29,7 +28,7 @@ async def preview(ask: Ask) -> Shown:
     return await _page(ask, act, Form({name: [value] for name, value in typed.items()}))
 
 
-async def perform(ask: Ask) -> Shown | Response:
+async def perform(ask: Ask) -> Shown | Led:
     """Do it, and go where it can be seen; or say why not, with all that was typed."""
     act, form = act_of(ask), await read_form(ask.request)
     run_id = ask.path("run_id")
@@ -40,8 +39,7 @@ async def perform(ask: Ask) -> Shown | Response:
         return await _page(ask, act, form, problems=problems, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     except KNOWN as error:
         return await _refused(ask, act, form, error)
-    address = ask.url("runs", found, did=act.name) if found else ask.url("runs")
-    return RedirectResponse(address, HTTPStatus.SEE_OTHER)
+    return Led(ask.url("runs", found) if found else ask.url("runs"), act.did)
 
 
 def act_of(ask: Ask) -> Act:

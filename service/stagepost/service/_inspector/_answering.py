@@ -5,7 +5,6 @@ from http import HTTPStatus
 from typing import Any
 
 from pydantic import JsonValue
-from starlette.responses import RedirectResponse, Response
 
 from stagepost.agents import InvalidDecision
 from stagepost.checkpoint import AlreadyAnswered, CannotStore, EffectNotFound, RunNotFound, RunNotOpen, WaitNotFound
@@ -20,7 +19,7 @@ from ._doing import as_json, json_in
 from ._fields import fields_of, typed_value
 from ._questions import Question, question_of
 from ._refusals import said_as
-from ._shown import Shown
+from ._shown import Led, Shown
 from ._words import Words
 
 _LATE = (AlreadyAnswered, EffectNotFound, RunNotOpen, WaitNotFound)
@@ -34,7 +33,7 @@ async def wait(ask: Ask) -> Shown:
     return await _page(ask, found, _NOTHING) if found is not None else await _over(ask)
 
 
-async def answer(ask: Ask) -> Shown | Response:
+async def answer(ask: Ask) -> Shown | Led:
     """Say it; or say why it does not count, with all that was typed."""
     found, form = await _wait(ask), await read_form(ask.request)
     if found is None:
@@ -51,8 +50,8 @@ async def answer(ask: Ask) -> Shown | Response:
         return await _over(ask, is_late=True)
     except KNOWN as error:
         return await _page(ask, found, form, problem=str(error), status=said_as(error))
-    here = ask.url("runs", found.run_id, did="answer") if form.get("back") == "run" else ask.url(did="answer")
-    return RedirectResponse(here, HTTPStatus.SEE_OTHER)
+    here = ask.url("runs", found.run_id) if form.get("back") == "run" else ask.url()
+    return Led(here, "The answer was stored, and the run goes on.")
 
 
 async def asked(ask: Ask, found: WaitRow) -> Question:

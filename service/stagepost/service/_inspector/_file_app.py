@@ -1,6 +1,6 @@
 """The inspector of a store's file: it reads beside the process that owns it, and changes nothing."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -14,8 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from stagepost.checkpoint import SqliteInbox, SqliteStore, StoreFile
-from stagepost.workflows import Runner, Servable
+from stagepost.checkpoint import SqliteStore, StoreFile
 
 from .._http._errors import passed_on
 from .._http._inside import Inside
@@ -29,6 +28,7 @@ from .._keys._key import Scope
 from .._keys._keyring import Keyring
 from .._keys._logins import Logins
 from .._verbs._file import FileVerbs
+from .._verbs._files import Made, decrypted
 from ..errors import NotServing
 from ._asking import PREFIX, Ask
 from ._inspector import FOLDERS, Inspector
@@ -36,13 +36,13 @@ from ._inspector import FOLDERS, Inspector
 _READER: Final = Caller("reader", frozenset({Scope.READ}))
 
 
-def file_app(path: Path, made: Runner | Sequence[Servable] = ()) -> Starlette:
+def file_app(path: Path, made: Made = ()) -> Starlette:
     """Make the application that shows the runs of a file, to this machine alone.
 
     Args:
         path: The file.
         made: The workflows, or a runner of them that is not entered: then forms show what a wait takes, and the deploy
-            check works.
+            check works; a runner on an encrypted store has the keys, too.
     """
     looked: list[FileVerbs] = []
     limits = RequestLimits.none()
@@ -65,22 +65,18 @@ def file_app(path: Path, made: Runner | Sequence[Servable] = ()) -> Starlette:
 
 
 def _living(
-    path: Path, made: Runner | Sequence[Servable], looked: list[FileVerbs]
+    path: Path, made: Made, looked: list[FileVerbs]
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def living(_app: Starlette) -> AsyncIterator[None]:
         async with SqliteStore.inbox(path) as store:
-            looked.append(_verbs(store, made, path))
+            looked.append(FileVerbs(decrypted(store, made), made, lambda: StoreFile.at(path).owner))
             try:
                 yield
             finally:
                 looked.clear()
 
     return living
-
-
-def _verbs(store: SqliteInbox, made: Runner | Sequence[Servable], path: Path) -> FileVerbs:
-    return FileVerbs(store, made, lambda: StoreFile.at(path).owner)
 
 
 async def _home(_request: Request) -> Response:

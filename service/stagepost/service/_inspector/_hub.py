@@ -36,7 +36,6 @@ async def hub(ask: Ask) -> Shown:
         "skip": skip,
         "before": ask.url("hub", agent=text, skip=max(0, skip - MOST_AGENTS) or "") if skip else "",
         "after": ask.url("hub", agent=text, skip=skip + MOST_AGENTS) if skip + MOST_AGENTS < found.found else "",
-        "did": ask.given("did") == "resend",
     }
     parts = ("figures", "stuck", "picture", "agents", "letters")
     return Shown("hub", f"Hub {found.name}", values, parts=parts, section="hub", every=EVERY)

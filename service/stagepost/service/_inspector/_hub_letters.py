@@ -5,14 +5,13 @@ from http import HTTPStatus
 from typing import Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
-from starlette.responses import RedirectResponse
 
 from stagepost.hub import DeadLetterNotFound, HubError, MessageType
 
 from .._keys._key import Scope
 from ._asking import Ask
 from ._hub import letter_row
-from ._shown import Shown
+from ._shown import Led, Shown
 
 _MOST: Final = 20_000  # letters of a payload
 
@@ -22,14 +21,14 @@ async def letter(ask: Ask) -> Shown:
     return await _page(ask)
 
 
-async def resend(ask: Ask) -> Shown | RedirectResponse:
+async def resend(ask: Ask) -> Shown | Led:
     """Send it again; if that is refused, its page says why."""
     ask.caller.require(Scope.ADMIN)
     try:
         await ask.verbs.resend(ask.caller, ask.path("message_id"), by=ask.caller.name)
     except HubError as error:
         return await _page(ask, problem=str(error), status=HTTPStatus.CONFLICT)
-    return RedirectResponse(ask.url("hub", did="resend"), HTTPStatus.SEE_OTHER)
+    return Led(ask.url("hub"), "The letter was sent again.")
 
 
 async def _page(ask: Ask, *, problem: str = "", status: int = HTTPStatus.OK) -> Shown:

@@ -39,7 +39,6 @@ async def inbox(ask: Ask) -> Shown:
         "first": ask.url(run=of, kind=ask.given("kind")) if ask.given("after") else "",
         "next": page.next and ask.url(run=of, kind=ask.given("kind"), after=page.next),
         "back": "",
-        "did": ask.given("did") == "answer",
         "kind": kind.value,
         "of": of,
     }

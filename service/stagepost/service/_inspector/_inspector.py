@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from .._http._flash import Flashes
 from .._http._pages._pages import Pages
 from .._http._serving import asked, caller, serving
 from .._http._streams import EventStream, OpenStreams
@@ -18,7 +19,7 @@ from ._asking import PREFIX, Ask, Opened
 from ._live import Following
 from ._pulse import Pulse
 from ._rendering import Rendering
-from ._shown import Answer, Build, Shown
+from ._shown import Answer, Build, Led, Shown
 from ._table import ANSWERS, PAGES
 
 FOLDERS: Final[Mapping[str, Path]] = MappingProxyType(
@@ -42,6 +43,7 @@ class Inspector:
         self._opened = opened
         self._streams = streams
         self._pulse = Pulse()
+        self._flashes = Flashes()
 
     def routes(self) -> Sequence[BaseRoute]:
         """Their routes."""
@@ -52,14 +54,21 @@ class Inspector:
         ask = self._opened(request)
         if _EVENTS in request.headers.get("accept", ""):
             return self._followed(build, ask)
-        return self._answer(ask, await build(ask))
+        found = await build(ask)
+        return found if isinstance(found, Response) else self._page(ask, found)
 
     async def _done(self, answer: Answer, request: Request) -> Response:
         ask = self._opened(request)
-        return self._answer(ask, await answer(ask))
+        found = await answer(ask)
+        if isinstance(found, Led):
+            return self._flashes.lead(request, found.address, found.did)
+        return self._rendering.page(ask, found)
 
-    def _answer(self, ask: Ask, found: Shown | Response) -> Response:
-        return self._rendering.page(ask, found) if isinstance(found, Shown) else found
+    def _page(self, ask: Ask, shown: Shown) -> Response:
+        """A page, with what was done just before."""
+        answer = self._rendering.page(ask, shown, did=self._flashes.said(ask.request))
+        self._flashes.forget(ask.request, answer)
+        return answer
 
     def _followed(self, build: Build, ask: Ask) -> Response:
         request = ask.request

@@ -37,8 +37,14 @@ class Rendering:
         """What may change, by ids."""
         return {f"part-{name}": self._part(ask, shown, name) for name in shown.parts}
 
-    def page(self, ask: Ask, shown: Shown) -> HTMLResponse:
-        """The whole page."""
+    def page(self, ask: Ask, shown: Shown, *, did: str = "") -> HTMLResponse:
+        """The whole page.
+
+        Args:
+            ask: What was asked for.
+            shown: What it shows.
+            did: What was done just before; empty if nothing.
+        """
         parts = self.parts(ask, shown)
         values = self._values(ask, shown)
         text = self._pages.text(
@@ -46,6 +52,7 @@ class Rendering:
             f"inspect/{shown.name}.html",
             part={name.removeprefix("part-"): Markup(text) for name, text in parts.items()},  # noqa: S704  # made by templates that escape
             state=state_of(parts),
+            did=did,
             sections=[
                 (ask.url(*path), title, key == shown.section)
                 for key, title, path in _NAVIGATION

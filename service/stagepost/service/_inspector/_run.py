@@ -29,7 +29,6 @@ async def run(ask: Ask) -> Shown:
         "waterfall": pictures.waterfall(),
         "failure": failure_of(found),
         "acts": acts_of(ask, found, await signals_of(ask, shown.run.workflow)),
-        "did": _did(ask),
         "is_agent": is_agent(shown.state),
         "children": (await ask.sight.list(ask.caller, {"below": run_id}, limit=_BELOW, newest_first=False)).runs,
         "forks": (await ask.sight.list(ask.caller, {"forked_from": run_id}, limit=_BELOW)).runs,
@@ -94,10 +93,3 @@ def last_failure(history: RunHistory) -> AttemptEntry | None:
     inner = [entry for entry in failed if entry.kind is not HappeningKind.FAN_OUT]
     found = inner or failed
     return found[-1] if found else None
-
-
-def _did(ask: Ask) -> str:
-    if ask.given("did") == "answer":
-        return "The answer was stored, and the run goes on."
-    act = ACTS.get(ask.given("did"))
-    return "" if act is None else act.did

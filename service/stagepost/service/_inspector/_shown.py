@@ -37,8 +37,21 @@ class Shown:
     every: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Led:
+    """Something was done, and the browser goes on to a page that says so once.
+
+    Attributes:
+        address: Of the page.
+        did: What is said there.
+    """
+
+    address: str
+    did: str
+
+
 Build: TypeAlias = Callable[[Ask], Awaitable[Shown | Response]]
 """Makes what a page shows, also each time when something has changed; or an answer of its own."""
 
-Answer: TypeAlias = Callable[[Ask], Awaitable[Shown | Response]]
+Answer: TypeAlias = Callable[[Ask], Awaitable[Shown | Led]]
 """Does what a form asks for; shows it, or sends the browser on."""

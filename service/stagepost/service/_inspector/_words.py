@@ -1,6 +1,7 @@
 """How values are said on pages."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -61,6 +62,23 @@ class Words:
     def count(number: int) -> str:
         """A number."""
         return f"{number:,}"
+
+    @staticmethod
+    def tries(attempt: int | None, retries: int) -> Sequence[str]:
+        """How often a step was begun anew, and how often it was tried after that: two numbers with two causes.
+
+        Args:
+            attempt: The how many-th beginning of the step it is; None if nobody has counted.
+            retries: How many of its tries failed before the last one.
+        """
+        begun = (attempt or 1) > 1
+        again = f"begun {attempt} times: again after a crash or a wait, or when the run was resumed"
+        last = "the last time " if begun else ""
+        tried = f"{last}tried {retries + 1} times: {retries} {'retry' if retries == 1 else 'retries'}"
+        found = [again] if begun else []
+        if retries:
+            return [*found, tried]
+        return found or (["tried once"] if attempt else [])
 
     @staticmethod
     def json(value: Any) -> str:

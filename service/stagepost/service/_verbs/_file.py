@@ -1,13 +1,13 @@
 """Verbs over a store's file alone, beside the process that owns it: they change nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
 from pydantic_core import to_jsonable_python
 
-from stagepost.checkpoint import CheckpointError, CountBy, RunFilters, Snapshot, SqliteInbox, WaitKind
-from stagepost.workflows import Inbox, Runner, Servable, WorkflowError, check_runs, read_history
+from stagepost.checkpoint import CheckpointError, CountBy, EncryptedInbox, RunFilters, Snapshot, SqliteInbox, WaitKind
+from stagepost.workflows import Runner, WorkflowError, check_runs, read_history
 
 from .._wire._history import HistoryPage
 from .._wire._inspected import ActList, StateAt, WaitSchema
@@ -20,8 +20,10 @@ from .._wire._waits import WaitList
 from .._wire._workflows import WorkflowList
 from ..errors import InputRefused
 from ._acts import read_acts
+from ._files import Made, inbox_of
 from ._inspected import Inspected, told
 from ._scopes import misuse, verb
+from ._versions import version_of
 
 _LISTED: Final = 200
 _SIGNALS: Final = 100
@@ -36,11 +38,17 @@ class FileVerbs:
         owner: Says which process owns the file at this moment.
     """
 
-    def __init__(self, store: SqliteInbox, made: Runner | Sequence[Servable], owner: Callable[[], str | None]) -> None:
+    def __init__(
+        self,
+        store: SqliteInbox | EncryptedInbox,
+        made: Made,
+        owner: Callable[[], str | None],
+    ) -> None:
         self._store = store
         self._made = made
         self._owner = owner
-        self._inbox = made.inbox(store) if isinstance(made, Runner) else Inbox(store, workflows=made)
+        self._inbox = inbox_of(store, made)
+        self._version = version_of(store)
 
     @property
     def owner(self) -> str | None:
@@ -133,7 +141,7 @@ class FileVerbs:
     @verb
     async def version(self) -> int | None:
         """A number that changes with each commit to the file."""
-        return await self._store.data_version()
+        return None if self._version is None else await self._version()
 
     @verb
     async def acts(self, run_id: str) -> ActList:

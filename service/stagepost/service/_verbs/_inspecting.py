@@ -16,6 +16,7 @@ from ._acts import read_acts
 from ._inspected import Inspected, told
 from ._reading import Reading
 from ._scopes import verb
+from ._versions import version_of
 
 LISTED: Final = 200  # findings of a check
 
@@ -59,7 +60,7 @@ class Inspecting(Reading):
     @verb
     async def version(self) -> int | None:
         """A number that changes with each commit to the store; None if the store has none."""
-        read = getattr(self._runner.store, "data_version", None)
+        read = version_of(self._runner.store)
         return None if read is None else await read()
 
     @verb

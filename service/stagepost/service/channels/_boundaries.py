@@ -5,13 +5,12 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-import regex
+from stagepost._graphemes import grapheme_ends
 
 from ._flow import Flow
 
 Boundary: TypeAlias = Literal["paragraph", "line", "sentence", "word"]
 
-_GRAPHEME: Final = regex.compile(r"\X")
 _GAP: Final = re.compile(r"[^\S\xa0\u202f\u2007]+")  # spaces that do not forbid a break
 _PARAGRAPH: Final = re.compile(r"\n[^\S\n]*\n")
 _SENTENCE: Final = re.compile(r"[.!?…:。！？][\"'»”’)\]*_]*$")  # noqa: RUF001  # the ends of sentences in other scripts
@@ -134,4 +133,4 @@ def _grapheme_ends(text: str) -> list[int] | None:
     """Where graphemes begin and end; None if each character is one."""
     if text.isascii():
         return None
-    return [0, *(found.end() for found in _GRAPHEME.finditer(text))]
+    return [0, *grapheme_ends(text)]

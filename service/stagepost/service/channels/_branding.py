@@ -5,12 +5,14 @@ from typing import Final
 
 import regex
 
+from stagepost._graphemes import GRAPHEME
+
 from ._guide import StyleGuide
 from ._reply import Reply
 
 _ONE: Final = (  # a grapheme; © and ® are letters for most readers, unless they ask to be emoji
     r"(?:(?=\p{Emoji_Presentation}|\p{Regional_Indicator}|\p{Emoji}\uFE0F|[0-9#*]\uFE0F?\u20E3"
-    r"|(?=[\u2300-\U0010FFFF])\p{Extended_Pictographic})\X)"
+    rf"|(?=[\u2300-\U0010FFFF])\p{{Extended_Pictographic}}){GRAPHEME})"
 )
 _UNREADABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _EMOJI: Final = regex.compile(rf"(?<before>[ \t]*){_ONE}(?:[ \t]*{_ONE})*(?<after>[ \t]*)")

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from stagepost.checkpoint import Snapshot
 from stagepost.hub import check_name
 
+from .._arguments import from_one
 from .._containment import own_failure
 from .._lifespans import Lifespan
 from .._pattern_errors import describe
@@ -92,11 +93,12 @@ class Graph(Pattern):
 
     def _limit(self, max_steps: int | Literal["default"] | None, config: "GraphConfig | None") -> int | None:
         if max_steps == "default":
+            if config is not None and not hasattr(config, "max_steps"):
+                raise DefinitionError(self._where, f"config={config!r:.80}: give a GraphConfig")
             return _MAX_STEPS if config is None else config.max_steps
         if config is not None:
             raise DefinitionError(self._where, "max_steps= is in config=, too: give one of them")
-        if max_steps is not None and max_steps < 1:
-            raise DefinitionError(self._where, f"max_steps={max_steps}: give at least 1, or None for no limit")
+        from_one(self._where, "max_steps", max_steps)
         return max_steps
 
     @property

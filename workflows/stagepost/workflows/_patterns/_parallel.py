@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from stagepost.checkpoint import PLAIN, Codec, codec_for
 from stagepost.hub import Hub, Observer, check_name
 
+from .._arguments import flag, from_one, key_or_function, state_key
 from .._pattern_errors import describe
 from .._plans._plan import Done, FanOutPlace, Plan, Target
 from .._steps._step import Step
@@ -234,13 +235,21 @@ class Parallel(Pattern):
         for name, number in (("workers", workers), ("worker_cap", worker_cap)):
             if number is not None and config is not None:
                 raise DefinitionError(self._where, f"{name}= is in config=, too: give one of them")
-            if number is not None and number < 1:
-                raise DefinitionError(self._where, f"{name}={number}: give at least 1, or None for the default")
+            from_one(self._where, name, number, "the default")
         if config is not None:
+            if not (hasattr(config, "workers") and hasattr(config, "worker_cap")):
+                raise DefinitionError(self._where, f"config={config!r:.80}: give a ParallelConfig")
             return config.workers, config.worker_cap
         return workers, _WORKER_CAP if worker_cap is None else worker_cap
 
     def _check_options(self, options: Mapping[str, object]) -> None:
+        flag(self._where, "may_all_fail", self.may_all_fail)
+        key_or_function(self._where, "over", options["over"])
+        key_or_function(self._where, "key", options["key"])
+        state_key(self._where, "into", options["into"])
+        state_key(self._where, "failures", self.failures)
+        if options["merge"] is not None and not callable(options["merge"]):
+            raise DefinitionError(self._where, f"merge={options['merge']!r:.80}: give a function of (state, values)")
         if self.may_all_fail and self.failures is None:
             why = "may_all_fail= is for failures that are collected: give failures= too, or leave it out"
             raise DefinitionError(self._where, why)

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from stagepost.checkpoint import Codec, Shape, Snapshot, TypedCodec
 from stagepost.hub import check_name
 
+from .._arguments import by_key, version_of
 from .._lifespans import Lifespan
 from .._pattern_errors import describe
 from .._plans._diagram import mermaid
@@ -66,12 +67,18 @@ class Pattern(InMemory):
         lifespan: Lifespan | None = None,
     ) -> None:
         check_name(f"{self.kind} name", name)
-        check_model(f"{self.kind} {name!r}", state)
+        where = f"{self.kind} {name!r}"
+        check_model(where, state)
+        version_of(where, version)
+        if lifespan is not None and not callable(lifespan):
+            raise DefinitionError(
+                where, f"lifespan={lifespan!r:.80}: give a function that makes an async context manager"
+            )
         self.name = name
         self.state = state
         self.version = version
-        self._types = {key: codec for key, kind in (types or {}).items() if (codec := codec_of(kind))}
-        self._companions = listed(f"{self.kind} {name!r}", "companions=", companions)
+        self._types = {key: codec for key, kind in by_key(where, "types=", types).items() if (codec := codec_of(kind))}
+        self._companions = listed(where, "companions=", companions)
         self.lifespan = lifespan
 
     def as_workflow(self) -> "Pattern":

@@ -8,6 +8,7 @@ from pydantic import ConfigDict
 
 from stagepost._dataclasses import dataclass
 
+from .._arguments import from_one
 from .._ids import is_child
 
 
@@ -48,8 +49,7 @@ class RunLimit:
         if self.value is not None and self.label is None:
             raise ValueError(f"RunLimit: value={self.value!r} is a label's: give label=, too")
         for name, most in (("at_once", self.at_once), ("per_minute", self.per_minute)):
-            if most is not None and most < 1:
-                raise ValueError(f"RunLimit: {name}={most}: give at least 1, or None for no limit")
+            from_one("RunLimit", name, most)
         if self.at_once is None and self.per_minute is None:
             raise ValueError("RunLimit: give at_once=, per_minute= or both")
 
@@ -90,7 +90,12 @@ def checked_limits(limits: Iterable[RunLimit]) -> tuple[RunLimit, ...]:
         ValueError: Two are of the same kind.
     """
     found: dict[tuple[str | None, ...], RunLimit] = {}
-    for limit in limits:
+    given: object = limits
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes):
+        raise ValueError(f"limits={limits!r:.80}: give a list of RunLimit")  # noqa: TRY004  # as for other values of it
+    for limit in given:
+        if not isinstance(limit, RunLimit):
+            raise ValueError(f"limits= has {limit!r:.80}, which is no RunLimit")  # noqa: TRY004  # likewise
         if limit.kind in found:
             raise ValueError(f"limits= has two for the same runs ({found[limit.kind]}; {limit}): make one of them")
         found[limit.kind] = limit

@@ -21,10 +21,11 @@ from .._schedules._terms import Missed, Overlap
 from ._due_runs import DueRuns
 from ._forks import Forks
 from ._hints import check_id
-from ._inbox import Inbox, InboxStore
+from ._inbox import Inbox
 from ._recovery import Recovery, RecoveryReport
 from ._retention import KeepChoice, Keeping, kept
 from ._run import Run, stored_handle
+from ._sending import InboxStore
 from ._serving import Served, Serving
 from ._statistics import RunnerStatistics
 from ._timetable import Timetable, put, stated

@@ -42,6 +42,8 @@ class Keeping:
     """
 
     def __init__(self, choice: KeepChoice | Mapping[str, KeepChoice]) -> None:
+        if not isinstance(choice, str | Mapping):
+            raise ValueError(f"keep={choice!r:.80}: give a Keep, or a mapping of names of workflows to them")  # noqa: TRY004  # as for other values of it
         self._named = {} if isinstance(choice, str) else {name: kept(keep) for name, keep in choice.items()}
         self._others = kept(choice) if isinstance(choice, str) else Keep.RESULT
 

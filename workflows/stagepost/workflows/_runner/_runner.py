@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from stagepost.checkpoint import CheckpointStore, Keep
 from stagepost.hub import Duration, Emitter, Hub, Observer, get_logger, seconds
 
+from .._arguments import flag, from_one
 from .._execution._environment import Environment
 from .._execution._stored_lists import StoredLists
 from .._lifespans import open_lifespans
@@ -21,7 +22,7 @@ from .._runs._fitness import Fitness
 from .._runs._registry import Migrations, Registry
 from .._tracing import TracerFactory, checked_tracing, default_tracing
 from .._values._secrets import Given, Secrets
-from ..errors import RunnerNotOpen
+from ..errors import DefinitionError, RunnerNotOpen
 from ._children import assembled
 from ._claims import joined
 from ._dispatcher import Dispatcher
@@ -102,8 +103,12 @@ class Runner(Requests):
         tracing: TracerFactory | None = None,
     ) -> None:
         for name, value in (("max_running", max_running), ("max_attempts", max_attempts)):
-            if value is not None and value < 1:
-                raise ValueError(f"{name}={value}: give at least 1, or None for no limit")
+            from_one("Runner", name, value)
+        flag("Runner", "check_states", check_states)
+        if hub is not None and not isinstance(hub, Hub):
+            raise DefinitionError("Runner", f"hub={hub!r:.80}: give a Hub, or None")
+        if not callable(clock):
+            raise DefinitionError("Runner", f"clock={clock!r:.80}: give a function that returns seconds since 1970")
         check_means(store, keep_for=keep_for, keep_keys=keep_keys)
         self._store = store
         self._hub = hub

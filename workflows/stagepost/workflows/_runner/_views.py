@@ -18,10 +18,10 @@ from .._streams._cursor import Cursor, check_cursor, read_cursor
 from .._streams._stream import RunStream
 from ._dispatcher import Dispatcher
 from ._hints import check_id
-from ._inbox import Sending
 from ._retention import Keeping
 from ._run import Run
 from ._run_catalogue import RunCatalogue
+from ._sending import Sending
 
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 

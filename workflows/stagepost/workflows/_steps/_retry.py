@@ -8,6 +8,7 @@ import anyio
 from stagepost._dataclasses import dataclass
 from stagepost.hub import Duration, seconds
 
+from .._arguments import from_one
 from .._events import StepRetried
 from .._pattern_errors import describe
 from .._values._state import anew
@@ -51,8 +52,10 @@ class Retry:
     on: Passing = Exception
 
     def __post_init__(self) -> None:
-        if self.attempts is not None and self.attempts < 1:
-            raise DefinitionError("Retry", f"attempts={self.attempts}: give at least 1, or None for no limit")
+        from_one("Retry", "attempts", self.attempts)
+        if not _is_passing(self.on):
+            why = "give a class of errors, a tuple of them, or a function of the error"
+            raise DefinitionError("Retry", f"on={self.on!r:.80}: {why}")
         for name in ("first", "most", "jitter"):
             try:
                 seconds(getattr(self, name), name)
@@ -69,6 +72,13 @@ class Retry:
         if isinstance(self.on, type | tuple):
             return isinstance(error, self.on)
         return self.on(error)
+
+
+def _is_passing(on: object) -> bool:
+    if isinstance(on, type | tuple):
+        classes = on if isinstance(on, tuple) else (on,)
+        return all(isinstance(each, type) and issubclass(each, BaseException) for each in classes)
+    return callable(on)
 
 
 def retried(call: "Call", retry: Retry) -> "Call":

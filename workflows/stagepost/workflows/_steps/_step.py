@@ -10,6 +10,7 @@ from stagepost._dataclasses import dataclass
 from stagepost.checkpoint import Codec, StoredWait, WaitKind
 from stagepost.hub import Duration, check_name, seconds
 
+from .._arguments import by_key, flag, state_key
 from .._threads import in_thread
 from .._values._expected import expected
 from .._values._state import Types
@@ -162,6 +163,9 @@ class _Options:
 
 
 def _make(name: str, function: StepFunction, options: _Options) -> Step:
+    where = f"step {name!r}"
+    flag(where, "inline", options.inline)
+    state_key(where, "into", options.into)
     takes, gives = item_types(function)
     call = caller(name, function, inline=options.inline, may_leave=options.timeout is not None)
     if options.timeout is not None:
@@ -176,7 +180,10 @@ def _make(name: str, function: StepFunction, options: _Options) -> Step:
     if options.into is not None:
         call = caught(call, options.catch, options.into)
     receives = None if options.answers is None else Receives.answers(name, options.answers)
-    signals = {check_name("signal name", key): expected(kind) for key, kind in (options.signals or {}).items()}
+    signals = {
+        check_name("signal name", key): expected(kind)
+        for key, kind in by_key(where, "signals=", options.signals).items()
+    }
     return Step(name, call, takes=takes, gives=gives, caught_into=options.into, receives=receives, signals=signals)
 
 

@@ -10,6 +10,7 @@ import anyio
 from stagepost.checkpoint import PLAIN, Codec, StoredWait, WaitKind, WaitStatus
 from stagepost.hub import Duration, check_name, seconds
 
+from .._arguments import state_key
 from .._execution._signals import Parks
 from .._values._expected import expected
 from .._values._types import item_types
@@ -52,6 +53,7 @@ def Wait(  # noqa: N802  # read as the noun that it makes: a step among patterns
     """
     takes = None if show is None else item_types(show)[0]
     prompt = None if show is None else caller(f"{name}.show", show, inline=True)
+    state_key(f"step {name!r}", "into", into)
     answer = _Answer(name, expected(expect), within, otherwise)
 
     async def wait(value: Any, context: StepContext) -> Any:
@@ -89,6 +91,7 @@ def Receive(  # noqa: N802  # likewise
         DefinitionError: `otherwise` without `within`, or an otherwise that is no valid value.
     """
     wanted = check_name("signal name", name if signal is None else signal)
+    state_key(f"step {name!r}", "into", into)
     answer = _Answer(name, expected(expect), within, otherwise)
 
     async def receive(value: Any, context: StepContext) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, get_type_hints
 
-from stagepost.checkpoint import TypedCodec, codec_for
+from stagepost.checkpoint import CannotStore, TypedCodec, codec_for
 
 from ._append import list_codec
 from ._plain import is_plain
@@ -15,10 +15,12 @@ def codec_of(kind: Any) -> TypedCodec[Any] | None:
     """The codec of an annotation, or None if plain JSON says as much; a codec is its own.
 
     Raises:
-        CannotStore: Pydantic has no schema for the type.
+        CannotStore: It is no type, or pydantic has no schema for it.
     """
     if isinstance(kind, TypedCodec):
         return kind
+    if isinstance(kind, str) or type(kind).__hash__ is None:
+        raise CannotStore(f"type {kind!r:.80}", "it is no type: give a class, such as bool, or an annotation")
     return list_codec(kind) or (None if is_plain(kind) else codec_for(kind))
 
 

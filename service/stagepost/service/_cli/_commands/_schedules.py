@@ -6,7 +6,16 @@ from typing import Annotated
 import typer
 
 from .._acting import act
-from .._options import AfterOption, DebugOption, FileOption, JsonOption, KeyFileOption, LimitOption, UrlOption
+from .._options import (
+    AfterOption,
+    AppOption,
+    DebugOption,
+    FileOption,
+    JsonOption,
+    KeyFileOption,
+    LimitOption,
+    UrlOption,
+)
 
 schedules = typer.Typer(help="Schedules: list, pause, resume, delete.", no_args_is_help=True)
 
@@ -18,6 +27,7 @@ def list_schedules(
     *,
     limit: LimitOption = 100,
     after: AfterOption = None,
+    app: AppOption = None,
     file: FileOption = None,
     url: UrlOption = None,
     key_file: KeyFileOption = None,
@@ -28,13 +38,14 @@ def list_schedules(
     from .._schedules import listed
     from .._where import Where
 
-    act(partial(listed, Where(file, url, key_file), after, limit), json=json, debug=debug)
+    act(partial(listed, Where(file, url, key_file, app), after, limit), json=json, debug=debug)
 
 
 @schedules.command()
 def pause(
     key: KeyArgument,
     *,
+    app: AppOption = None,
     file: FileOption = None,
     url: UrlOption = None,
     key_file: KeyFileOption = None,
@@ -45,13 +56,14 @@ def pause(
     from .._schedules import paused
     from .._where import Where
 
-    act(partial(paused, Where(file, url, key_file), key), json=json, debug=debug)
+    act(partial(paused, Where(file, url, key_file, app), key), json=json, debug=debug)
 
 
 @schedules.command()
 def resume(
     key: KeyArgument,
     *,
+    app: AppOption = None,
     file: FileOption = None,
     url: UrlOption = None,
     key_file: KeyFileOption = None,
@@ -62,7 +74,7 @@ def resume(
     from .._schedules import resumed
     from .._where import Where
 
-    act(partial(resumed, Where(file, url, key_file), key), json=json, debug=debug)
+    act(partial(resumed, Where(file, url, key_file, app), key), json=json, debug=debug)
 
 
 @schedules.command()

@@ -1,96 +1,154 @@
 """Processes that find their imports done: forks of a server that has imported what they need.
 
-To its program each is a process as any other, with its own id, main module, arguments, folder, environment and end.
-What it is spared is half a second for the import of all layers, or four for that of litellm.
+To its program each is a process as any other, with its own id, main module, arguments, folder, environment, pipes and
+end. What it is spared is half a second for the import of all layers, one for that of MCP, or four for that of litellm.
 """
 
 import atexit
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from threading import Lock
-from typing import Final, TextIO
+from select import POLLIN, poll
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Final, TextIO
 
 LAYERS: Final = ("stagepost.hub", "stagepost.checkpoint", "stagepost.workflows", "stagepost.agents")
 LITELLM: Final = "stagepost.agents._models._litellm._vendor:load"
+MCP: Final = ("mcp", "mcp.server", "mcp.server.stdio", "mcp.server.streamable_http_manager", "uvicorn", "starlette")
 LIMIT: Final = 300  # seconds: only what hangs takes so long, also on a machine with much else to do
 
 _ROOT: Final = Path(__file__).parents[1]
-_FOLDERS: Final = ("hub", "checkpoint", "workflows", "agents", "examples", "")
-_SERVER: Final = """
-import gc, importlib, json, os, runpy, signal, sys, types
+_FOLDERS: Final = ("hub", "checkpoint", "workflows", "agents", "service", "examples", "")
+_SERVER: Final = Path(__file__).with_name("_fork_server.py")
+_CLIENT: Final = Path(__file__).with_name("_fork_client.py")
 
-def start(command, cwd, environment, out, err, limit):
-    signal.alarm(limit)
-    os.chdir(cwd)
-    os.environ.clear()
-    os.environ.update(environment)
-    for number, path in enumerate((os.devnull, out, err)):
-        file = os.open(path, os.O_WRONLY if number else os.O_RDONLY)
-        os.dup2(file, number)
-        os.close(file)
-    if command[0] == "-m":
-        sys.argv = command[1:]
-        sys.path[0] = cwd
-        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-    else:
-        sys.argv = command
-        main = sys.modules["__main__"] = types.ModuleType("__main__")
-        main.__file__ = os.path.abspath(command[0])
-        sys.path[0] = os.path.dirname(main.__file__)
-        with open(main.__file__, "rb") as file:
-            code = compile(file.read(), main.__file__, "exec")
-        exec(code, vars(main))
 
-for name in sys.argv[1:]:
-    module, _, function = name.partition(":")
-    module = importlib.import_module(module)
-    if function:
-        getattr(module, function)()
-gc.collect()
-gc.freeze()
-answers = os.dup(1)
-os.write(answers, b"0\\n")  # ready
-for line in iter(sys.stdin.readline, ""):
-    child = os.fork()
-    if child == 0:
-        start(**json.loads(line))
-        break  # and end as any process does
-    os.write(answers, b"%d\\n" % child)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    os.write(answers, b"%d\\n" % code)
-"""
+class Fork:
+    """A process that a server has forked, as `subprocess.Popen` has it. Closing its connection kills it.
+
+    Attributes:
+        pid: Its id.
+        connection: What can be read once it has ended.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self._said = b""
+        while b"\n" not in self._said:
+            self._hear()
+        self.pid = int(self._said.partition(b"\n")[0])
+
+    @property
+    def returncode(self) -> int | None:
+        """How it has ended, if it has."""
+        while not self._has_ended and self._may_hear(0):
+            self._hear()
+        return int(self._said.split(b"\n")[1]) if self._has_ended else None
+
+    def wait(self) -> int:
+        """Wait for its end, which an alarm brings in time."""
+        while (code := self.returncode) is None:
+            self._may_hear(None)
+        return code
+
+    def kill(self) -> None:
+        """SIGKILL, unless it has ended."""
+        if self.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill it, wait for its end, and forget it."""
+        self.kill()
+        self.wait()
+        self.connection.close()
+
+    @property
+    def _has_ended(self) -> bool:
+        return self._said.count(b"\n") == 2
+
+    def _may_hear(self, milliseconds: int | None) -> bool:
+        waiting = poll()
+        waiting.register(self.connection, POLLIN)
+        return bool(waiting.poll(milliseconds))
+
+    def _hear(self) -> None:
+        said = self.connection.recv(100)
+        assert said, "the server has ended: what it has printed stands above"
+        self._said += said
 
 
 class Forks:
-    """Runs programs one after the other, with warnings as errors, until it is closed.
+    """Starts programs, with warnings as errors, until it is closed.
 
     Args:
         imports: Modules that are imported before, and functions that are called then: ``module:function``.
+
+    Attributes:
+        command: What starts a Python of this server for those who start programs themselves: in place of
+            ``sys.executable``.
     """
 
     def __init__(self, *imports: str) -> None:
         self._environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(_ROOT / folder) for folder in _FOLDERS)}
+        self._folder = TemporaryDirectory()
+        self._path = str(Path(self._folder.name, "socket"))
         self._server = subprocess.Popen(
-            [sys.executable, "-u", "-W", "error", "-c", _SERVER, *imports],
+            [sys.executable, "-u", "-W", "error", str(_SERVER), self._path, *imports],
             env=self._environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
+            cwd=_ROOT,
         )
-        self._lock = Lock()
-        self._number()  # when it is ready: nobody's time limit runs while it imports
+        assert self._server.stdout is not None
+        assert self._server.stdout.readline()  # when it is ready: nobody's time limit runs while it imports
+        self.command = (sys.executable, "-I", "-S", str(_CLIENT), self._path)
 
     def close(self) -> None:
         """End the server."""
         self._server.communicate(timeout=LIMIT)
+        self._folder.cleanup()
+
+    def start(
+        self,
+        *command: str,
+        cwd: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        stdin: IO[bytes] | int | None = None,
+        stdout: IO[bytes] | int = 1,
+        stderr: IO[bytes] | int = 2,
+    ) -> Fork:
+        """Start a program.
+
+        Args:
+            command: What stands after ``python``: a script with its arguments, ``-m`` and a module, or ``-c`` and code.
+            cwd: The folder that it runs in, if not the one of this process.
+            environment: Variables that it has besides those of this process.
+            stdin: What it reads, if anything.
+            stdout: What it prints to.
+            stderr: What it complains to.
+        """
+        job = {
+            "command": command,
+            "cwd": str(cwd or Path.cwd()),
+            "environment": {**self._environment, **(environment or {})},
+            "limit": LIMIT,  # seconds; an alarm ends what takes longer
+        }
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(self._path)
+        with open(os.devnull, "rb") as nothing:  # noqa: PTH123  # no path, a device
+            files = [nothing if stdin is None else stdin, stdout, stderr]
+            numbers = [file if isinstance(file, int) else file.fileno() for file in files]
+            socket.send_fds(connection, [b"x"], numbers)
+            connection.sendall(json.dumps(job).encode() + b"\n")
+        return Fork(connection)
 
     def run(
         self, *command: str, cwd: Path, environment: Mapping[str, str] | None = None
@@ -102,47 +160,36 @@ class Forks:
             cwd: The folder that it runs in.
             environment: Variables that it has besides those of this process.
         """
-        with self._lock, TemporaryDirectory() as folder:
-            out, err = Path(folder, "out"), Path(folder, "err")
-            out.touch()
-            err.touch()
-            self._start(command, cwd, environment, out, err)
-            return subprocess.CompletedProcess(command, self._number(), out.read_text(), err.read_text())
+        with TemporaryFile() as out, TemporaryFile() as err:
+            fork = self.start(*command, cwd=cwd, environment=environment, stdout=out, stderr=err)
+            code = fork.wait()
+            fork.close()
+            return subprocess.CompletedProcess(command, code, _text(out), _text(err))
 
     @contextmanager
     def started(self, *command: str, cwd: Path) -> Iterator[TextIO]:
         """Start a program that is killed when the block is left, and yield what it prints as it comes."""
-        with self._lock, TemporaryDirectory() as folder:
-            out = Path(folder, "out")
-            os.mkfifo(out)
-            process = self._start(command, cwd, None, out, Path("/dev/stderr"))
+        with self.opened(*command, cwd=cwd) as (_, printed):
+            yield printed
+
+    @contextmanager
+    def opened(
+        self, *command: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[Fork, TextIO]]:
+        """The same, with the process."""
+        reading, writing = os.pipe()
+        with open(reading) as printed:  # noqa: PTH123  # no path, a pipe
+            with open(writing, "wb") as out:  # noqa: PTH123  # no path, a pipe
+                fork = self.start(*command, cwd=cwd, environment=environment, stdout=out)
             try:
-                with out.open() as printed:
-                    yield printed
+                yield fork, printed
             finally:
-                os.kill(process, signal.SIGKILL)
-                self._number()
+                fork.close()
 
-    def _start(
-        self, command: Sequence[str], cwd: Path, environment: Mapping[str, str] | None, out: Path, err: Path
-    ) -> int:
-        assert self._server.stdin is not None
-        job = {
-            "command": command,
-            "cwd": str(cwd),
-            "environment": {**self._environment, **(environment or {})},
-            "out": str(out),
-            "err": str(err),
-            "limit": LIMIT,  # seconds; an alarm ends what takes longer
-        }
-        print(json.dumps(job), file=self._server.stdin, flush=True)
-        return self._number()
 
-    def _number(self) -> int:
-        assert self._server.stdout is not None
-        answer = self._server.stdout.readline()
-        assert answer, "the server has ended: what it has printed stands above"
-        return int(answer)
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
 
 
 @cache

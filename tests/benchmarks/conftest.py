@@ -1,15 +1,14 @@
-"""What the tests of the benchmarks share: they thaw what the collector was told to forget, see tests/conftest.py."""
+"""What the tests of the benchmarks share: they collect garbage again and again, and thaw what came before them."""
 
 import gc
-import warnings
+from collections.abc import Iterator
 
 import pytest
 
 
 @pytest.fixture(autouse=True, scope="module")
-def nothing_left() -> None:
-    """Collect what tests before have left: litellm drops clients unclosed when it has had too many."""
-    gc.unfreeze()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+def frozen(few_objects: None) -> Iterator[None]:
+    """Keep what other tests have left frozen, or each collection takes most of a second and meets their garbage."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(gc, "unfreeze", lambda: None)
+        yield

@@ -1,16 +1,15 @@
 """An agent that calls the server of `_asking`, in this process or in one that is killed."""
 
 import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
+from tests._forks import Fork
+from tests.agents.mcp import _programs
 from tests.agents.mcp._asking import build
-from tests.checkpoint._processes import environment
 
 from stagepost.agents import Agent, McpServer, PendingQuestion, ScriptedModel, Task, Tasks, ToolCall, ToolMessage, call
 from stagepost.checkpoint import RunStatus, SqliteStore
@@ -21,8 +20,7 @@ ASKING = Path(__file__).parent / "_asking.py"
 
 def stdio(folder: Path, era: str, **options: Any) -> McpServer:
     """The server as a program."""
-    env = {"PYTHONPATH": environment()["PYTHONPATH"]}
-    return McpServer.stdio(sys.executable, str(ASKING), "stdio", era, str(folder), name="hall", env=env, **options)
+    return McpServer.stdio(*_programs.python(), str(ASKING), "stdio", era, str(folder), name="hall", **options)
 
 
 def near(folder: Path, era: str, **options: Any) -> McpServer:
@@ -33,15 +31,10 @@ def near(folder: Path, era: str, **options: Any) -> McpServer:
 
 
 @contextmanager
-def serving(folder: Path, era: str, port: int = 0) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def serving(folder: Path, era: str, port: int = 0) -> Iterator[tuple[Fork, int]]:
     """The server behind HTTP, and its port."""
-    command = [sys.executable, str(ASKING), "http", era, str(folder), str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as process:
-        assert process.stdout is not None
-        try:
-            yield process, int(process.stdout.readline())
-        finally:
-            process.kill()
+    with _programs.serving(ASKING, "http", era, folder, port) as started:
+        yield started
 
 
 @contextmanager

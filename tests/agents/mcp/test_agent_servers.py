@@ -9,6 +9,7 @@ from pydantic_core import from_json
 from tests._needs import need
 from tests.agents._ways import Way, both_ways, result_of, started, the_wait, working
 from tests.agents._weather import results
+from tests.agents.mcp import _programs
 from tests.agents.mcp.test_sdk_packages import make_repository
 from tests.checkpoint._processes import environment
 
@@ -75,7 +76,7 @@ def test_run_goes_on_where_a_server_is_killed_under_it_and_its_process_ends_clea
 
 @both_ways
 async def test_agent_below_works_with_the_time_server_of_the_package_index(way: Way) -> None:
-    server = McpServer.stdio(sys.executable, "-m", "mcp_server_time", prefix="time_")
+    server = McpServer.stdio(*_programs.python(), "-m", "mcp_server_time", prefix="time_")
     calls = [call("time_get_current_time", timezone=zone) for zone in ("UTC", "Nowhere")]
     clock = Agent("clock", prompt="Tell the time.", model=ScriptedModel([calls, "noon"]), servers=[server])
     model = ScriptedModel([call("message_agent", agent_name="clock", message="?"), "it is noon"])
@@ -96,7 +97,7 @@ async def test_commit_by_the_git_server_waits_for_a_person_over_a_restart_and_is
 
     def author() -> Agent[str]:
         server = McpServer.stdio(
-            sys.executable, "-m", "mcp_server_git", "--repository", str(repository), needs_approval=["git_commit"]
+            *_programs.python(), "-m", "mcp_server_git", "--repository", str(repository), needs_approval=["git_commit"]
         )
         script: list[ScriptEntry] = [
             call("git_add", **place, files=["notes.txt"]),
@@ -127,7 +128,7 @@ async def test_call_of_a_server_that_is_gone_behind_a_restart_is_told_of(tmp_pat
     def caller(server: McpServer) -> Agent[str]:
         return Agent("caller", prompt="Call.", model=ScriptedModel([call("echo", text="hi"), "gone"]), tools=[server])
 
-    here = caller(McpServer.stdio(sys.executable, str(FOREIGN), "stdio", str(tmp_path), needs_approval=["echo"]))
+    here = caller(McpServer.stdio(*_programs.python(), str(FOREIGN), "stdio", str(tmp_path), needs_approval=["echo"]))
     gone = caller(McpServer.stdio("no-such-program", needs_approval=["echo"]))
     async with SqliteStore(tmp_path / "runs.db") as store:
         async with working(here, store=store) as runner:

@@ -1,8 +1,6 @@
 """HTTP servers that let a process in by client credentials: tokens are got, renewed, and seen by nobody."""
 
 import logging
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +14,10 @@ from pydantic import SecretStr
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from tests.agents._weather import results
+from tests.agents.mcp import _programs
 from tests.agents.mcp._calling import appear, use, use_often
 from tests.agents.mcp._clerk import at_work, ended, said
 from tests.agents.mcp._locked import CLIENT, SECRET, TOKEN
-from tests.checkpoint._processes import environment
 
 from stagepost.agents import (
     Agent,
@@ -48,13 +46,8 @@ def anyio_backend() -> str:
 @contextmanager
 def serving(folder: Path, uses: int = 1000) -> Iterator[int]:
     """The server, whose tokens are good for some requests each, and its port."""
-    command = [sys.executable, str(LOCKED), str(folder), str(uses)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as process:
-        assert process.stdout is not None
-        try:
-            yield int(process.stdout.readline())
-        finally:
-            process.kill()
+    with _programs.serving(LOCKED, folder, uses) as (_, port):
+        yield port
 
 
 def at(port: int, *, secret: str = SECRET, issuer: str = "/auth", **options: Any) -> McpServer:

@@ -1,13 +1,12 @@
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from traceback import format_exception
 
 import anyio
 import pytest
+from tests._forks import Fork
 from tests._needs import need
+from tests.agents.mcp import _programs
 from tests.agents.mcp._calling import appear, use, use_often
 
 from stagepost.agents import McpConnections, McpServer, McpUnavailable, Retries
@@ -27,16 +26,9 @@ KINDS = pytest.mark.parametrize(("anyio_backend", "kind"), [("asyncio", "http"),
 FOREIGN = Path(__file__).parent / "_foreign.py"
 
 
-@contextmanager
-def serving(folder: Path, kind: str, port: int = 0) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def serving(folder: Path, kind: str, port: int = 0) -> AbstractContextManager[tuple[Fork, int]]:
     """A server behind HTTP in a process of its own, and its port."""
-    command = [sys.executable, str(FOREIGN), kind, str(folder), str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        try:
-            yield process, int(process.stdout.readline())
-        finally:
-            process.kill()
+    return _programs.serving(FOREIGN, kind, folder, port)
 
 
 def at(port: int, *, connect_timeout: float = 10, retries: Retries | None = AT_ONCE) -> McpServer:

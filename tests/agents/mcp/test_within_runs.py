@@ -1,6 +1,5 @@
 """Servers within runs: their instructions, tools that change, and connections that outlive a run in memory."""
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 from anyio import fail_after
 from anyio.lowlevel import checkpoint
 from tests.agents._weather import results
+from tests.agents.mcp import _programs
 from tests.agents.mcp._calling import gone, is_alive
 
 from stagepost.agents import (
@@ -168,7 +168,7 @@ async def pid_of(agent: Agent[str]) -> int:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_an_open_agent_keeps_its_servers_between_runs_and_leaves_none_behind(tmp_path: Path) -> None:
-    server = McpServer.stdio(sys.executable, str(FOREIGN), "stdio", str(tmp_path))
+    server = McpServer.stdio(*_programs.python(), str(FOREIGN), "stdio", str(tmp_path))
     agent = Agent("a", "", model=ScriptedModel([call("pid"), "done"]), tools=[server])
     other = ScriptedModel([call("pid"), "done"])
     with fail_after(60):

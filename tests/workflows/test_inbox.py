@@ -1,9 +1,5 @@
 """Other processes answer, signal, settle and cancel beside the owner of a file, and the owner goes on."""
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +7,8 @@ from typing import Any
 
 import anyio
 import pytest
-from anyio import fail_after, to_thread
+from anyio import fail_after
+from tests.checkpoint._processes import running as started
 from tests.workflows._other_process import Outsider, outsider
 from tests.workflows._waiting_inbox import Decision, asked
 from tests.workflows._words import Counted, Gate, running
@@ -223,15 +220,12 @@ async def test_p9_the_owner_is_killed_while_others_answer_and_the_next_one_ends_
     with fail_after(SLOW):
         async with outsider(file, "plain") as other, SqliteStore.reader(file) as reader:
             while (await reader.waits(limit=1)).items:
-                owner = _owner(file)
-                assert owner.stdout is not None
-                await to_thread.run_sync(owner.stdout.readline)
-                for wait in (await reader.waits(limit=1000)).items:
-                    await _end(other, wait)
-                await anyio.sleep(0.3)  # it hears of some of that
-                owner.send_signal(signal.SIGKILL)
-                await to_thread.run_sync(owner.wait)
-                owner.stdout.close()
+                async with started(OWNER, file) as owner:
+                    assert await owner.line() == "recovered"
+                    for wait in (await reader.waits(limit=1000)).items:
+                        await _end(other, wait)
+                    await anyio.sleep(0.3)  # it hears of some of that
+                    await owner.kill()
     async with owned(file, work) as runner:
         await runner.recover()
         for name in names:
@@ -239,8 +233,7 @@ async def test_p9_the_owner_is_killed_while_others_answer_and_the_next_one_ends_
             assert (result["ask"].ok, result["fan"], result["sign"].n, result["paid"]) == (True, [5, 5], 5, "receipt")
 
 
-def _owner(file: Path) -> subprocess.Popen[bytes]:
-    code = """
+OWNER = """
 import sys, anyio
 from stagepost.checkpoint import SqliteStore
 from stagepost.workflows import Runner
@@ -255,9 +248,6 @@ async def main():
 
 anyio.run(main)
 """
-    path = os.pathsep.join(filter(None, [str(Path.cwd()), *sys.path]))
-    environment = {**os.environ, "PYTHONPATH": path}
-    return subprocess.Popen([sys.executable, "-c", code, str(file)], stdout=subprocess.PIPE, env=environment)
 
 
 async def _end(other: Outsider, found: Any) -> None:

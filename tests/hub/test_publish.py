@@ -315,10 +315,10 @@ async def test_a_publisher_that_never_waits_lets_others_run() -> None:
             tasks.start_soon(watch)
             for number in range(50):
                 hub.register(f"echo{number}", echo, topics=["a"], mailbox=None)
-            for number in range(200):
+            for number in range(600):
                 assert (await hub.publish("a", Ping(number))).complete
             publishing = False
-    assert turns >= 4  # in 10,000 deliveries; trio runs what is ready in random order
+    assert turns >= 4  # in some 8 ms of work; trio runs what is ready in random order
 
 
 async def test_one_that_found_room_before_its_turn_to_wait_does_not_wait() -> None:

@@ -177,8 +177,8 @@ class Worker:
                 account.look_up_observer()
             totals, number, before = tally.totals or tally.wake(), 0, None
             since = now = clock()
-            turn_ends = now + _TURN
-            while mailbox.queue and not (self._interrupted or pool.paused):
+            turn_ends, is_paused = now + _TURN, pool.paused
+            while mailbox.queue and not (self._interrupted or is_paused):
                 record = mailbox.queue.popleft()
                 if mailbox.blocked:
                     pool.admit()
@@ -244,7 +244,7 @@ class Worker:
             if before is not None:
                 reset_running(before)
                 del token, before
-            if self._interrupted:
+            if self._interrupted and not is_paused:
                 return True
             waiter = pool.rest()
             if waiter is None:

@@ -34,6 +34,7 @@ class Pool(Protocol):
     handlers: Handlers
     mailbox: Mailbox
     paused: bool
+    surplus: int
 
     @property
     def recipient(self) -> Recipient:
@@ -43,13 +44,13 @@ class Pool(Protocol):
         """Fill free places from the line of senders."""
 
     def rest(self) -> Waiter | None:
-        """What an idle worker has to await before it `goes_on`; None if it is no longer needed."""
+        """What an idle worker has to await to be called; None if it is no longer needed."""
 
     def cancel_rest(self, waiter: Waiter, /) -> None:
         """An idle worker has been cancelled."""
 
     def goes_on(self) -> bool:
-        """Whether a worker that has been called has work."""
+        """Whether a worker that has been called has work after all, although some were to end."""
 
     def envelope(self, publication: Publication, /) -> Envelope:
         """The envelope for a publication that was queued here."""
@@ -254,7 +255,7 @@ class Worker:
             except BaseException:
                 pool.cancel_rest(waiter)
                 raise
-            if not pool.goes_on():
+            if pool.surplus and not pool.goes_on():
                 return False
 
     def _expires(self, envelope: Envelope) -> bool:

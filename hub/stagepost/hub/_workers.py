@@ -50,6 +50,7 @@ class Workers:
         owned: The tasks that the agent owns; None as long as it had none.
         vacancies: How many more may be started; infinity for any number.
         resting: The waiters of idle workers.
+        surplus: How many idle workers were called to end.
         closing: Whether they end as soon as nothing is queued.
         halted: Whether they start no message any more.
         paused: Whether they start no message for now.
@@ -60,7 +61,6 @@ class Workers:
     __slots__ = (
         "_asked",
         "_is_warm",
-        "_surplus",
         "closing",
         "engine",
         "halted",
@@ -73,6 +73,7 @@ class Workers:
         "recipient",
         "resting",
         "staff",
+        "surplus",
         "vacancies",
     )
 
@@ -97,7 +98,7 @@ class Workers:
         self.owned: set[OwnedTask] | None = None
         self.vacancies = limit
         self._is_warm = False
-        self._surplus = 0
+        self.surplus = 0
         self._asked = -math.inf
         self.resting = _NO_RESTING
 
@@ -206,7 +207,7 @@ class Workers:
         if latest > self._asked or len(self.resting) < len(self.staff):
             self._asked = latest
             return False
-        self._surplus += len(self.resting)
+        self.surplus += len(self.resting)
         self._dismiss_idle()
         self._is_warm = False
         self.recipient.rest()
@@ -231,7 +232,7 @@ class Workers:
         self._report()
 
     def rest(self) -> Waiter | None:
-        """What an idle worker has to await before it `goes_on`; None if it is no longer needed."""
+        """What an idle worker has to await to be called; None if it is no longer needed."""
         notify, new_waiter = self.engine.account.notify, self.engine.new_waiter
         notify()
         if self.paused:
@@ -249,10 +250,8 @@ class Workers:
         self.resting = [other for other in self.resting if other is not waiter]
 
     def goes_on(self) -> bool:
-        """Whether a worker that has been called has work. One that was to end may have some after all."""
-        if not self._surplus:
-            return True
-        self._surplus -= 1
+        """Whether a worker that has been called has work after all, although some were to end."""
+        self.surplus -= 1
         if not self.mailbox.queue:
             return False
         self._warm_up()

@@ -61,11 +61,9 @@ class MemoryStore(Verifying, SqlRuns):
         self._ended = anyio.Event()
 
     async def __aenter__(self) -> Self:
-        self._connection = connect_memory()
+        self._connection = connect_memory(self._kept)
         self._sink = _Memory(self._connection, self._ring)
         self._ended = anyio.Event()
-        if self._kept is not None:
-            self._connection.deserialize(self._kept)
         return self
 
     async def __aexit__(

@@ -1,9 +1,5 @@
 """Other processes answer, signal, settle and cancel beside the owner of a file, and the owner goes on."""
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,12 +7,13 @@ from typing import Any
 
 import anyio
 import pytest
-from anyio import fail_after, to_thread
+from anyio import fail_after
+from tests.checkpoint._processes import running as started
 from tests.workflows._other_process import Outsider, outsider
 from tests.workflows._waiting_inbox import Decision, asked
 from tests.workflows._words import Counted, Gate, running
 
-from stagepost.checkpoint import AlreadyAnswered, CannotStore, MemoryStore, RunStatus, SqliteStore
+from stagepost.checkpoint import AlreadyAnswered, CannotStore, MemoryStore, RunStatus, SqliteStore, StoreReader
 from stagepost.workflows import Chain, Inbox, RunCancelled, Runner, UnknownSignal, UnknownWorkflow, Wait
 
 SLOW = 60  # seconds: several interpreters start
@@ -223,24 +220,33 @@ async def test_p9_the_owner_is_killed_while_others_answer_and_the_next_one_ends_
     with fail_after(SLOW):
         async with outsider(file, "plain") as other, SqliteStore.reader(file) as reader:
             while (await reader.waits(limit=1)).items:
-                owner = _owner(file)
-                assert owner.stdout is not None
-                await to_thread.run_sync(owner.stdout.readline)
-                for wait in (await reader.waits(limit=1000)).items:
-                    await _end(other, wait)
-                await anyio.sleep(0.3)  # it hears of some of that
-                owner.send_signal(signal.SIGKILL)
-                await to_thread.run_sync(owner.wait)
-                owner.stdout.close()
-    async with owned(file, work) as runner:
-        await runner.recover()
-        for name in names:
-            result = await (await runner.get(name)).result()
-            assert (result["ask"].ok, result["fan"], result["sign"].n, result["paid"]) == (True, [5, 5], 5, "receipt")
+                async with started(OWNER, file) as owner:
+                    assert await owner.line() == "recovered"
+                    await _end_all(other, reader)
+                    await anyio.sleep(0.2)  # it hears of some of that
+                    await owner.kill()
+            async with owned(file, work) as runner, anyio.create_task_group() as group:
+                await runner.recover()
+                group.start_soon(_keep_on, other, reader)  # a run may have been killed before it could wait again
+                for name in names:
+                    result = await (await runner.get(name)).result()
+                    got = (result["ask"].ok, result["fan"], result["sign"].n, result["paid"])
+                    assert got == (True, [5, 5], 5, "receipt")
+                group.cancel_scope.cancel()
 
 
-def _owner(file: Path) -> subprocess.Popen[bytes]:
-    code = """
+async def _end_all(other: Outsider, reader: StoreReader) -> None:
+    for wait in (await reader.waits(limit=1000)).items:
+        await _end(other, wait)
+
+
+async def _keep_on(other: Outsider, reader: StoreReader) -> None:
+    while True:
+        await _end_all(other, reader)
+        await anyio.sleep(0.01)
+
+
+OWNER = """
 import sys, anyio
 from stagepost.checkpoint import SqliteStore
 from stagepost.workflows import Runner
@@ -255,9 +261,6 @@ async def main():
 
 anyio.run(main)
 """
-    path = os.pathsep.join(filter(None, [str(Path.cwd()), *sys.path]))
-    environment = {**os.environ, "PYTHONPATH": path}
-    return subprocess.Popen([sys.executable, "-c", code, str(file)], stdout=subprocess.PIPE, env=environment)
 
 
 async def _end(other: Outsider, found: Any) -> None:

@@ -60,6 +60,23 @@ async def test_whoever_waits_for_the_end_of_the_store_is_told() -> None:
             assert isinstance(await store.failure(), StoreClosed)
 
 
+async def test_two_stores_share_no_tables() -> None:
+    async with MemoryStore() as store, MemoryStore() as other:
+        await store.execute(Statement("CREATE TABLE app_notes (text TEXT)"))
+        await other.execute(Statement("CREATE TABLE app_notes (text TEXT)"))
+    async with MemoryStore() as later:
+        await later.execute(Statement("CREATE TABLE app_notes (text TEXT)"))
+
+
+async def test_a_store_that_is_entered_again_is_set_up_as_a_new_one() -> None:
+    store = MemoryStore()
+    for _ in range(3):
+        async with store:
+            assert store._connection is not None
+            for pragma in ("foreign_keys", "application_id", "user_version"):
+                assert store._connection.execute(f"PRAGMA {pragma}").fetchone() != (0,)
+
+
 async def test_contents_are_gone_with_the_object() -> None:
     async with MemoryStore() as store:
         await store.create(RUN)

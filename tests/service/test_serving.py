@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -86,6 +87,16 @@ def test_a_service_ends_with_open_streams_when_it_is_told_to(file: Path, command
                 assert process.wait(LONG) == -signal.SIGTERM
                 list(lines)  # it ends, and is no error
     assert StoreFile.at(file).owner is None
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_left(few_objects: None) -> None:
+    """Collect what tests before have left and frozen, as litellm leaves clients unclosed: services thaw it."""
+    gc.unfreeze()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+    gc.freeze()
 
 
 def test_what_is_there_at_the_start_is_left_out_of_collections_until_the_end() -> None:

@@ -119,6 +119,7 @@ async def test_groups_are_drawn_between_topics_and_their_members() -> None:
 
 async def test_agents_are_found_by_their_ids() -> None:
     async with opened() as (runner, _, _), pages(runner) as http:
+        await anyio.sleep(0.03)  # by then an agent is stuck, and shown above
         page = (await http.get("/inspect/hub", params={"agent": "aud"})).text
         table = page[page.index('class="rows counts"') :]
         assert re.findall(r'class="id" href="/inspect/hub/agents/([^"]+)"', table) == ["audit"]

@@ -1,3 +1,4 @@
+from abc import ABCMeta
 from collections.abc import Callable
 from enum import Enum
 from typing import (
@@ -24,7 +25,7 @@ from anyio import fail_after
 from tests.hub._agents import Ping, Pong
 
 from stagepost.hub import Context, HandlerFailed, Hub, InvalidArgument, UnexpectedReply
-from stagepost.hub._expect import fits
+from stagepost.hub._expect import _known, expected, fits
 
 
 class Row(TypedDict):
@@ -182,3 +183,10 @@ async def test_what_cannot_be_compared_is_refused_before_the_request(expect: Any
                 await hub.request("answer", Ping(1))
             assert isinstance(caught.value.cause, InvalidArgument)
             assert asked == [Ping(1)]
+
+
+def test_the_classes_that_are_remembered_are_limited() -> None:
+    kinds = [ABCMeta(f"Kind{number}", (), {}) for number in range(600)]
+    assert all(expected(kind) is kind for kind in kinds)
+    assert all(expected(kind) is kind for kind in kinds[-100:])
+    assert len(_known) <= 256

@@ -592,3 +592,23 @@ async def test_another_thread_cannot_ask_what_is_stuck() -> None:
         async with Hub() as hub:
             with pytest.raises(WrongThread, match="stuck"):
                 await to_thread.run_sync(partial(hub.stuck, longer_than=1))
+
+
+async def test_what_no_member_of_a_group_can_take_is_lost_in_the_trace_of_its_publication() -> None:
+    def no_key(ping: Ping) -> int:
+        raise ZeroDivisionError
+
+    with fail_after(5):
+        async with Hub() as hub:
+            hub.register("keyed", echo, per=no_key, topics=["news"], group="workers")
+            hub.register("other", echo, topics=["news"])
+            await hub.unregister("other")
+            alone = await hub.publish("news", Ping(1))
+            hub.register("alone", echo, topics=["news"])
+            beside = await hub.publish("news", Ping(2))
+            await idle(hub)
+            letters = hub.dead_letters
+            lost = [dict(hub.lost(delivery).recipients) for delivery in (alone, beside)]
+    assert [delivery.not_handled for delivery in (alone, beside)] == [("keyed",)] * 2
+    assert [letter.message.trace for letter in letters] == [alone.trace, beside.trace]
+    assert lost == [{"keyed": 1}] * 2

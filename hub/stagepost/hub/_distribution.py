@@ -230,6 +230,7 @@ class Distribution:
             recipient if isinstance(recipient, Listener) else recipient.endpoint or recipient.new_endpoint(engine)
         )
         stamps.count += 1
+        self._trail = self._publication.trail
         return self._publication.continued(stamps.count).envelope(endpoint, NOBODY, engine.new_envelope)
 
     def deliver_again(self, endpoint: Target, envelope: Envelope) -> bool:
